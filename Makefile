@@ -1,0 +1,32 @@
+# Every target makes .venv by itself when there is none, or when the requirements changed.
+PYTHON ?= python3.11
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test lint format bench clean
+
+demo: $(READY)
+	$(BIN)/bayesgan demo --out demo
+
+test: $(READY)
+	$(BIN)/pytest
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)
+	$(BIN)/python benchmarks/synthetic.py
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf .venv dist demo

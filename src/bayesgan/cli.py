@@ -1,0 +1,222 @@
+"""The command line: parse, call, print."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from bayesgan import __version__, environment
+from bayesgan.coupling import Coupling
+from bayesgan.data.synthetic import SyntheticName
+from bayesgan.dynamics import Dynamics, Schedule
+from bayesgan.errors import BayesganError
+from bayesgan.experiments.synthetic import Finished, Plan, run
+from bayesgan.methods import NAMES
+from bayesgan.posterior import Marginal
+from bayesgan.settings import Settings
+from bayesgan.training import Metrics
+
+app = typer.Typer(
+    help="Bayesian GANs: posteriors over the weights of generators and discriminators, sampled by SGHMC.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+console = Console(stderr=True)
+
+T = TypeVar("T")
+DEFAULTS = {name: field.default for name, field in Settings.model_fields.items()}
+
+# Options that every training command takes
+Iterations = Annotated[int, typer.Option(help="Iterations of Algorithm 1.")]
+Threads = Annotated[int | None, typer.Option(help="CPU threads; one for each core by default.")]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, …")]
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def synthetic(
+    data: Annotated[SyntheticName, typer.Option(help="Ten clusters, or the paper's linear-Gaussian plane.")] = (
+        "clusters"
+    ),
+    dims: Annotated[str, typer.Option(help="Dimensions D of the data, separated by commas.")] = "100,500",
+    methods: Annotated[str, typer.Option(help="Which systems to train, separated by commas.")] = ",".join(NAMES),
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas: of data, initial weights and noise.")] = (
+        "0,1,2"
+    ),
+    seed: Annotated[int | None, typer.Option(help="A single seed, instead of --seeds.")] = None,
+    iterations: Iterations = DEFAULTS["iterations"],
+    burn_in: Annotated[int, typer.Option(help="Iterations of Adam before the sampling starts.")] = DEFAULTS["burn_in"],
+    generators: Annotated[int, typer.Option(help="J_g, the number of generator chains.")] = DEFAULTS["generators"],
+    discriminators: Annotated[int, typer.Option(help="J_d, the number of discriminator chains.")] = (
+        DEFAULTS["discriminators"]
+    ),
+    replicas: Annotated[int, typer.Option(help="M, further weight sets of each chain.")] = DEFAULTS["replicas"],
+    coupling: Annotated[Coupling, typer.Option(help="Which chains face each other.")] = DEFAULTS["coupling"],
+    marginal: Annotated[Marginal, typer.Option(help="How noise batches and opponents are joined.")] = (
+        DEFAULTS["marginal"]
+    ),
+    noise_batches: Annotated[int, typer.Option(help="Noise batches to integrate z with; the paper's J.")] = (
+        DEFAULTS["noise_batches"]
+    ),
+    dynamics: Annotated[Dynamics, typer.Option(help="The mass matrix of the sampler.")] = DEFAULTS["dynamics"],
+    temperature: Annotated[float, typer.Option(help="Temperature of the posterior; 0 optimises.")] = (
+        DEFAULTS["temperature"]
+    ),
+    schedule: Annotated[Schedule, typer.Option(help="The step size while sampling.")] = DEFAULTS["schedule"],
+    step_ratio: Annotated[float, typer.Option(help="Pace of the sampler; 1 goes on at Adam's.")] = (
+        DEFAULTS["step_ratio"]
+    ),
+    threads: Threads = None,
+    device: Device = "cpu",
+    out: Annotated[Path, typer.Option(help="Folder for the figures, results.json and the runs.")] = Path("synthetic"),
+) -> None:
+    """Figure 1: ML-GAN, Wasserstein GAN and Bayesian GAN on synthetic data.
+
+    The same command run again goes on where it was stopped.
+    """
+    plan = Plan(
+        data=data,
+        dims=_numbers("--dims", dims, at_least=2),
+        methods=_names("--methods", methods),
+        seeds=(seed,) if seed is not None else _numbers("--seeds", seeds, at_least=0),
+        settings={
+            "iterations": iterations,
+            "burn_in": burn_in,
+            "generators": generators,
+            "discriminators": discriminators,
+            "replicas": replicas,
+            "coupling": coupling,
+            "marginal": marginal,
+            "noise_batches": noise_batches,
+            "dynamics": dynamics,
+            "temperature": temperature,
+            "schedule": schedule,
+            "step_ratio": step_ratio,
+        },
+    )
+    _synthetic(plan, out, threads, device)
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(help="Seed of data, initial weights and noise.")] = 0,
+    iterations: Iterations = 500,
+    threads: Threads = None,
+    device: Device = "cpu",
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the runs.")] = Path("demo"),
+) -> None:
+    """See it work in a minute: the synthetic experiment, small, on one seed."""
+    plan = Plan(dims=(100,), seeds=(seed,), settings={"iterations": iterations, "burn_in": iterations * 3 // 5})
+    _synthetic(plan, out, threads, device)
+
+
+def _synthetic(plan: Plan, out: Path, threads: int | None, device: str) -> None:
+    # matplotlib and scikit-learn take a second to import: only for commands that draw
+    from bayesgan.experiments.synthetic_figure import figure1, prior_and_posterior
+
+    for method in plan.methods:
+        plan.settings_for(method)  # bad settings are refused before anything is computed
+    chosen = environment.use(device, threads)
+    order = list(plan.runs())
+    length = plan.settings["iterations"]
+    with _progress() as progress:
+        task = progress.add_task("", total=len(order) * length, jsd="")
+
+        def report(label: dict[str, Any], iteration: int, metrics: Metrics) -> None:
+            before = order.index((label["dim"], label["seed"], label["method"])) * length
+            name = f"{label['method']}, D = {label['dim']}, seed {label['seed']}"
+            jsd = f"JSD {metrics['jsd']:.4f}" if metrics else ""
+            progress.update(task, description=name, completed=before + iteration, jsd=jsd)
+
+        finished = run(plan, out, chosen, report)
+        progress.update(task, completed=len(order) * length)
+    figure1(finished, out / "figure1.png")
+    sampled = [each for each in finished if each.projected_prior is not None]
+    if sampled:
+        prior_and_posterior(sampled[0], out / "prior.png")
+    console.print(_table(finished))
+    print(f"The picture is {out / 'figure1.png'}, its numbers are in {out / 'results.json'}.")
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[jsd]}"),
+        console=console,
+    )
+
+
+def _table(finished: list[Finished]) -> Table:
+    table = Table(title="At the last iteration (JSD in nats)")
+    for column in ("method", "D", "seed", "JSD", "of all samples", "data floor", "least covered cluster", "seconds"):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    for each in finished:
+        result = each.result
+        posterior, covered = result["jsd_posterior"], result["coverage"]
+        table.add_row(
+            result["method"],
+            str(result["dim"]),
+            str(result["seed"]),
+            f"{result['jsd'][-1][1]:.4f}",
+            "" if posterior is None else f"{posterior:.4f}",
+            f"{result['jsd_floor']:.4f}",
+            f"{min(covered):.1%}" if covered else "",
+            f"{result['seconds']:.0f}",
+        )
+    return table
+
+
+def _names(option: str, text: str) -> tuple[Any, ...]:
+    return _listed(option, text, lambda word: word if word in NAMES else None, f"one of {', '.join(NAMES)}")
+
+
+def _numbers(option: str, text: str, at_least: int) -> tuple[int, ...]:
+    def number(word: str) -> int | None:
+        return int(word) if word.isdecimal() and int(word) >= at_least else None
+
+    return _listed(option, text, number, f"a whole number of at least {at_least}")
+
+
+def _listed(option: str, text: str, parse: Callable[[str], T | None], wanted: str) -> tuple[T, ...]:
+    """The parts of a comma-separated option, each once, in order."""
+    values: list[T] = []
+    for word in text.split(","):
+        value = parse(word.strip())
+        if value is None:
+            raise BayesganError(f"{option}: '{word.strip()}' is not {wanted}.")
+        if value not in values:
+            values.append(value)
+    return tuple(values)
+
+
+def main() -> None:
+    """Run the command line; bad input ends in one sentence and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except typer.Exit as end:
+        code = end.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        console.print("Stopped; the same command goes on from the last checkpoint.")
+        code = 130
+    except (typer.TyperException, BayesganError, OSError) as error:
+        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        console.print(f"Error: {message}", markup=False, highlight=False, soft_wrap=True)
+        code = 2
+    sys.exit(code)

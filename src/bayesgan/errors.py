@@ -1,0 +1,5 @@
+"""The one exception that reaches a person: its text is a full sentence that says what to do."""
+
+
+class BayesganError(Exception):
+    """Bad input, a diverged chain, an unusable file. The command line prints its text and exits with 2."""

@@ -1,0 +1,1 @@
+"""The experiments of Section 4, one module each."""

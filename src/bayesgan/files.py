@@ -1,0 +1,62 @@
+"""Files are written under a temporary name and renamed; what cannot be read gets a sentence."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from bayesgan.errors import BayesganError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` to write to; it takes the place of ``path`` only when all went well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix stays last: it tells a plotting library the format.
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise BayesganError(f"Cannot write {path}: {error.strerror or error}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` to ``path``, all of it or nothing."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def read_text(path: Path) -> str:
+    """The text of ``path``."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BayesganError(f"Cannot read {path}: {error}.") from None
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    """Write named tensors as safetensors, all of them or nothing."""
+    with replacing(path) as temporary:
+        try:
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, metadata)
+        except SafetensorError as error:
+            raise BayesganError(f"Cannot write {path}: {error}.") from None
+
+
+@contextmanager
+def open_tensors(path: Path, device: str = "cpu") -> Iterator[safe_open]:
+    """A safetensors file, opened lazily: nothing is read until it is asked for."""
+    try:
+        with safe_open(path, framework="pt", device=device) as tensors:
+            yield tensors
+    except (OSError, SafetensorError) as error:
+        raise BayesganError(f"Cannot read {path}, which should be a safetensors file: {error}.") from None

@@ -1,0 +1,32 @@
+"""The systems that the paper compares, each a setting of the same machine."""
+
+from typing import Literal, get_args
+
+from bayesgan.settings import Settings, parse_settings
+
+MethodName = Literal["ml-gan", "wgan", "bayesgan"]
+NAMES: tuple[MethodName, ...] = get_args(MethodName)
+
+# One network a side, a flat prior, temperature 0 and Adam to the end: Goodfellow's GAN (Section 2.1).
+POINT_ESTIMATE: dict[str, object] = {"generators": 1, "prior_variance": None, "temperature": 0.0}
+
+OVERRIDES: dict[MethodName, dict[str, object]] = {
+    "bayesgan": {},
+    "ml-gan": POINT_ESTIMATE,
+    # Arjovsky et al. 2017, https://arxiv.org/abs/1701.07875: weight clipping, no momentum, five critic steps.
+    "wgan": POINT_ESTIMATE
+    | {
+        "game": "wasserstein",
+        "clip": 0.05,
+        "discriminator_steps": 5,
+        "adam_betas": (0.0, 0.99),
+    },
+}
+
+
+def settings_for(method: MethodName, **values: object) -> Settings:
+    """The settings of ``method``; ``values`` replace the defaults, the method's own definition replaces both."""
+    merged = values | OVERRIDES[method]
+    if method != "bayesgan":
+        merged["burn_in"] = merged.get("iterations", Settings.model_fields["iterations"].default)
+    return parse_settings(**merged)

@@ -1,0 +1,57 @@
+"""The posterior on disk: one safetensors file for each collected iteration, read back lazily."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from torch import Tensor
+
+from bayesgan.files import open_tensors, write_tensors
+
+DIGITS = 8  # of an iteration in a file name, so that names sort as numbers do
+
+
+class SampleSet:
+    """The weights of both populations after the burn-in, every ``thin`` iterations.
+
+    A file holds ``generators`` and ``discriminators``, each (chains, weights). Nothing is kept in memory.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def _path(self, iteration: int) -> Path:
+        return self.folder / f"{iteration:0{DIGITS}d}.safetensors"
+
+    def append(self, iteration: int, generators: Tensor, discriminators: Tensor) -> None:
+        """Add both populations as they are after ``iteration``."""
+        tensors = {"generators": generators, "discriminators": discriminators}
+        write_tensors(self._path(iteration), tensors, {"iteration": str(iteration)})
+
+    @property
+    def iterations(self) -> list[int]:
+        """The collected iterations, in order."""
+        paths = self.folder.glob(f"{'[0-9]' * DIGITS}.safetensors")
+        return sorted(int(path.stem) for path in paths)
+
+    def __len__(self) -> int:
+        """The number of collected iterations."""
+        return len(self.iterations)
+
+    def chains(self, iteration: int, population: str) -> int:
+        """How many chains of ``population`` were collected at ``iteration``."""
+        with open_tensors(self._path(iteration)) as tensors:
+            return int(tensors.get_slice(population).get_shape()[0])
+
+    def load(self, iteration: int, population: str, chain: int | None = None) -> Tensor:
+        """The weights (chains, weights) of ``population`` at ``iteration``; of one chain, (weights,), if named.
+
+        Only the bytes asked for are read.
+        """
+        with open_tensors(self._path(iteration)) as tensors:
+            weights: Tensor = tensors.get_slice(population)[slice(None) if chain is None else chain]
+        return weights
+
+    def each(self, population: str) -> Iterator[Tensor]:
+        """The weights (chains, weights) of ``population``, one collected iteration after another."""
+        for iteration in self.iterations:
+            yield self.load(iteration, population)

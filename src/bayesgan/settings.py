@@ -1,0 +1,77 @@
+"""Every number that a run depends on, validated, in one record that is stored with the run."""
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bayesgan.coupling import Coupling, grouped
+from bayesgan.dynamics import Dynamics, Schedule
+from bayesgan.errors import BayesganError
+from bayesgan.posterior import GameName, Marginal
+
+Count = Annotated[int, Field(ge=1)]
+Whole = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Decay = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Settings(BaseModel):
+    """The Bayesian GAN of Algorithm 1. The paper's symbol stands beside each setting that has one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # populations
+    generators: Count = 10  # J_g
+    discriminators: Count = 1  # J_d
+    replicas: Count = 1  # M: further weight sets, side by side
+    coupling: Coupling = "algorithm1"
+
+    # posteriors
+    game: GameName = "jensen-shannon"
+    prior_variance: Positive | None = 1.0  # of N(0, variance · I) over all weights; None: flat
+    marginal: Marginal = "mean"
+    noise_batches: Count = 1  # the paper's J noise samples z^(1) … z^(J), each of n_g points
+    noise_dim: Count = 10
+    real_batch: Count = 64  # n_d, for each discriminator
+    fake_batch: Count = 64  # n_g, for each noise batch of each generator
+
+    # dynamics
+    iterations: Count = 1000
+    burn_in: Whole = 300  # iterations of Adam before the sampling starts
+    generator_rate: Positive = 2e-4  # Adam's learning rates
+    discriminator_rate: Positive = 6e-4
+    adam_betas: tuple[Decay, Decay] = (0.5, 0.999)
+    epsilon: Positive = 1e-3  # Adam's, on the gradient of one data point; it bounds the mass from below
+    dynamics: Dynamics = "frozen"
+    friction: Share = 0.5  # α
+    temperature: NotNegative = 1.0  # T
+    step_ratio: Positive = 0.5  # γ = step_ratio × α × Adam's rate; 1 goes on at Adam's pace
+    schedule: Schedule = "per-datum"
+    cycles: Count = 4  # of the cyclical schedule
+    discriminator_steps: Count = 1  # updates of the discriminators for each update of the generators
+    clip: Positive | None = None  # bound on every discriminator weight (Wasserstein)
+
+    # what is kept
+    thin: Count = 50  # iterations between collected samples, after the burn-in
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        grouped(self.coupling, self.generators, self.discriminators, self.replicas)
+        if self.dynamics != "plain" and self.burn_in == 0:
+            raise BayesganError(
+                f"Dynamics '{self.dynamics}' take their mass from the Adam burn-in: "
+                "set burn_in to at least 1 or choose dynamics 'plain'."
+            )
+        return self
+
+
+def parse_settings(**values: object) -> Settings:
+    """Settings from untrusted values; one sentence on the first that is wrong."""
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise BayesganError(f"Setting {name} cannot be {first['input']!r}: {first['msg']}.") from None
