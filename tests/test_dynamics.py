@@ -75,7 +75,7 @@ def test_gaussian_approaches_the_target_as_the_step_falls() -> None:
 
 def test_chains_do_not_see_each_other() -> None:
     """Several chains at once behave like one: the same law in time, and no correlation between them."""
-    chains, steps, every = 4, 60_000, 30
+    chains, steps, every = 4, 6_000, 10
     rng = torch.Generator().manual_seed(2)
     state = State.at(torch.zeros(chains, 1, dtype=torch.double))
     kept = []
@@ -83,7 +83,7 @@ def test_chains_do_not_see_each_other() -> None:
         dynamics.sghmc_step(state, -state.theta, 0.2, 0.5, 1.0, rng)
         if step % every == 0:
             kept.append(state.theta.flatten().clone())
-    draws = torch.stack(kept[1:])  # (1,999, 4), spaced so that their autocorrelation is below 1 %
+    draws = torch.stack(kept[1:])  # (599, 4), spaced so that their autocorrelation is a few per cent
     variance = 3.0 / 2.8  # (4 − 2α)/(4 − 2α − η)
     expected = variance * torch.eye(chains, dtype=torch.double)
     assert_covariance(draws, expected)
@@ -208,11 +208,12 @@ def test_hand_over_keeps_the_last_displacement_as_velocity(kind: Dynamics) -> No
     assert (state.preconditioner is None) == (kind == "plain")
 
 
-def test_plain_update_equals_posteriors() -> None:
+def test_plain_update_equals_posteriors(monkeypatch: pytest.MonkeyPatch) -> None:
     """posteriors' SGHMC: m ← (1 − εα')m + ε∇log p + √(2εα'T) ξ, θ ← θ + εm with the *old* m.
 
-    With v = εm that is ours for η = ε², α = εα'; the same seed gives the same ξ.
+    With v = εm that is ours for η = ε², α = εα'. Both draw ξ from torch's global stream here.
     """
+    monkeypatch.setattr(dynamics, "white_noise", lambda like, rng: torch.randn_like(like))
     epsilon, alpha, temperature = 0.1, 3.0, 0.7
     theta = torch.linspace(-1, 1, 6, dtype=torch.double)
     momenta = torch.linspace(0.5, -0.2, 6, dtype=torch.double)
@@ -230,8 +231,8 @@ def test_plain_update_equals_posteriors() -> None:
     state = State.at(theta.clone()[None])
     state.momentum = (epsilon * momenta)[None]
     gradient = (-4 * theta**3)[None]
-    rng = torch.Generator().manual_seed(5)
-    dynamics.sghmc_step(state, gradient, epsilon**2, epsilon * alpha, temperature, rng)
+    torch.manual_seed(5)
+    dynamics.sghmc_step(state, gradient, epsilon**2, epsilon * alpha, temperature, torch.Generator())
     torch.testing.assert_close(state.momentum[0], epsilon * oracle.momenta)
     torch.testing.assert_close(state.theta[0] - state.momentum[0] + epsilon * momenta, oracle.params)
 
@@ -269,6 +270,18 @@ def test_gradient_noise_over_friction_recovers_a_known_variance() -> None:
     estimate = dynamics.gradient_noise_over_friction(state, difference, eta, alpha)
     # The mean of 10⁵ values of (g − g')²/2V, each χ²₁, has a standard error of √(2/10⁵).
     assert estimate == pytest.approx(eta * deviation**2 / (2 * alpha * mass), rel=SIGMAS * math.sqrt(2 / 1e5))
+
+
+def test_white_noise_does_not_depend_on_the_number_of_threads() -> None:
+    like = torch.empty(23, 1000)
+    threads = torch.get_num_threads()
+    draws = []
+    for number in (1, 3):
+        torch.set_num_threads(number)
+        draws.append(dynamics.white_noise(like, torch.Generator().manual_seed(0)))
+    torch.set_num_threads(threads)
+    assert torch.equal(*draws)
+    assert len(draws[0].unique(dim=0)) == 23
 
 
 def test_temperature_zero_draws_no_noise() -> None:

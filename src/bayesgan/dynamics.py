@@ -19,6 +19,7 @@ scaling frozen.
 """
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -28,6 +29,8 @@ from torch.optim.adam import adam
 
 Dynamics = Literal["plain", "frozen", "running"]
 Schedule = Literal["per-datum", "constant", "cyclical"]
+
+NOISE_BLOCKS = 10
 
 
 class Adam(NamedTuple):
@@ -101,12 +104,29 @@ def hand_over(state: State, dynamics: Dynamics, settings: Adam) -> None:
         state.preconditioner = adam_mass.rsqrt_()
 
 
+def white_noise(like: Tensor, rng: torch.Generator) -> Tensor:
+    """Standard normal draws of the shape of ``like``, (chains, weights).
+
+    On a CPU torch draws with one thread, which would take a quarter of an iteration: there each block of chains has
+    a stream of its own, seeded from ``rng``, and blocks are filled side by side. The bits do not depend on the threads.
+    """
+    noise = torch.empty_like(like)
+    if like.device.type != "cpu":
+        return noise.normal_(generator=rng)
+    blocks = noise.chunk(NOISE_BLOCKS)
+    seeds = torch.randint(2**63 - 1, (len(blocks),), generator=rng).tolist()
+    streams = [torch.Generator().manual_seed(seed) for seed in seeds]
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        list(threads.map(lambda block, stream: block.normal_(generator=stream), blocks, streams))
+    return noise
+
+
 def sghmc_step(
     state: State, gradient: Tensor, step_size: float, friction: float, temperature: float, rng: torch.Generator
 ) -> None:
     """One update of the velocity and the weights, in place (the module's docstring has the formula)."""
     if temperature > 0:
-        push = torch.empty_like(state.theta).normal_(generator=rng)
+        push = white_noise(state.theta, rng)
         push.mul_(math.sqrt(2.0 * friction * step_size * temperature))
     else:
         push = torch.zeros_like(state.theta)

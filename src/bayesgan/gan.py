@@ -202,8 +202,8 @@ class BayesianGAN:
             finite = torch.isfinite(state.theta.sum(1))  # a sum is not finite if one of its terms is not
             if not finite.all():
                 chain = int(torch.nonzero(~finite)[0])
-                phase = "learning_rate" if not self.sampling else "gamma (or learning_rate) or the temperature"
+                pace = "step_ratio or the temperature" if self.sampling else "the learning rates"
                 raise BayesganError(
                     f"The weights of {kind} chain {chain} are no longer finite at iteration {self.iteration}: "
-                    f"lower {phase}, or raise the friction; everything written so far is kept."
+                    f"lower {pace}; everything written so far is kept."
                 )

@@ -6,7 +6,7 @@ likelihood of a mini-batch is multiplied by N/n (Appendix A.1), the prior counts
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -35,6 +35,21 @@ GAMES: dict[GameName, Game] = {
 }
 
 
+class _LogNormal(torch.autograd.Function):
+    """−|θ|²/(2 · variance), with a gradient of one pass: autograd's own takes a tenth of an iteration."""
+
+    @staticmethod
+    def forward(ctx: Any, theta: Tensor, variance: float) -> Tensor:
+        ctx.save_for_backward(theta)
+        ctx.variance = variance
+        return torch.linalg.vecdot(theta, theta) / (-2.0 * variance)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (theta,) = ctx.saved_tensors
+        return theta * (gradients[0] / -ctx.variance).unsqueeze(-1), None
+
+
 def log_prior(theta: Tensor, variance: float | None) -> Tensor:
     r"""log N(θ; 0, variance · I) up to a constant, for each chain; zero where the prior is flat (None).
 
@@ -42,7 +57,8 @@ def log_prior(theta: Tensor, variance: float | None) -> Tensor:
     """
     if variance is None:
         return theta.new_zeros(theta.shape[:-1])
-    return theta.square().sum(-1) / (-2.0 * variance)
+    log_p: Tensor = _LogNormal.apply(theta, variance)
+    return log_p
 
 
 def rescaled(log_likelihood: Tensor, data_size: int) -> Tensor:
