@@ -4,9 +4,7 @@ from bayesgan.coupling import Coupling, grouped
 from bayesgan.errors import BayesganError
 
 
-@pytest.mark.parametrize(
-    ("coupling", "expected"), [("algorithm1", (2, 3, 4)), ("all", (1, 6, 8)), ("pairs", None)]
-)
+@pytest.mark.parametrize(("coupling", "expected"), [("algorithm1", (2, 3, 4)), ("all", (1, 6, 8)), ("pairs", None)])
 def test_groups(coupling: Coupling, expected: tuple[int, int, int] | None) -> None:
     if expected is None:
         assert grouped("pairs", 3, 3, 2) == (6, 1, 1)

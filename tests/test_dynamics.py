@@ -162,9 +162,7 @@ def test_adam_step_is_torch_adam_on_the_mean_loss(data_size: int) -> None:
     for _ in range(20):
         parameter.grad = -quadratic_gradient(parameter.detach())
         oracle.step()
-        dynamics.adam_step(
-            state, data_size * quadratic_gradient(state.theta), Adam(1e-2, (0.5, 0.99), 1e-4, data_size)
-        )
+        dynamics.adam_step(state, data_size * quadratic_gradient(state.theta), Adam(1e-2, (0.5, 0.99), 1e-4, data_size))
     torch.testing.assert_close(state.theta, parameter.detach())
 
 

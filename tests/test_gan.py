@@ -90,9 +90,7 @@ def naive_discriminator(gan: BayesianGAN, chain: int, theta_d: Tensor, noise: Te
     ("coupling", "marginal", "variance"),
     list(itertools.product(["algorithm1", "all", "pairs"], ["sum", "mean", "density"], [0.5, None])),
 )
-def test_gradients_equal_a_naive_implementation(
-    coupling: Coupling, marginal: Marginal, variance: float | None
-) -> None:
+def test_gradients_equal_a_naive_implementation(coupling: Coupling, marginal: Marginal, variance: float | None) -> None:
     gan = small_gan(
         generators=3,
         discriminators=3 if coupling == "pairs" else 2,

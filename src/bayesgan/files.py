@@ -16,8 +16,8 @@ from bayesgan.errors import BayesganError
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` to write to; it takes the place of ``path`` only when all went well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays last: it tells a plotting library the format.
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    # Always the same name, so that what a kill left behind is replaced by the next try.
+    temporary = path.with_name(f".partial-{path.name}")
     try:
         yield temporary
         with temporary.open("rb") as written:

@@ -24,7 +24,7 @@ class Settings(BaseModel):
 
     # populations
     generators: Count = 10  # J_g
-    discriminators: Count = 1  # J_d
+    discriminators: Count = 2  # J_d
     replicas: Count = 1  # M: further weight sets, side by side
     coupling: Coupling = "algorithm1"
 
@@ -41,7 +41,7 @@ class Settings(BaseModel):
     iterations: Count = 1000
     burn_in: Whole = 300  # iterations of Adam before the sampling starts
     generator_rate: Positive = 2e-4  # Adam's learning rates
-    discriminator_rate: Positive = 6e-4
+    discriminator_rate: Positive = 3e-4
     adam_betas: tuple[Decay, Decay] = (0.5, 0.999)
     epsilon: Positive = 1e-3  # Adam's, on the gradient of one data point; it bounds the mass from below
     dynamics: Dynamics = "frozen"
