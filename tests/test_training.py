@@ -29,14 +29,14 @@ def evaluate(gan: BayesianGAN) -> Metrics:
     return {"draw": gan.noise(1, 1, "evaluation").sum().item()}
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     pass
 
 
 def stop_at(iteration: int) -> Any:
     def progress(done: int, metrics: Metrics) -> None:
         if done == iteration:
-            raise Stopped
+            raise StoppedError
 
     return progress
 
@@ -66,7 +66,7 @@ def test_stopped_and_resumed_gives_the_same_bits(tmp_path: Path, dynamics: str) 
     settings = {"dynamics": dynamics}
     through = train(tmp_path / "through", settings=settings)
     for stop in (4, 10, 11, 33):  # in the burn-in, at the hand-over, just after it, while sampling
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             train(tmp_path / "resumed", settings=settings, progress=stop_at(stop))
     resumed = train(tmp_path / "resumed", settings=settings)
     assert torch.equal(through.gan.generators.theta, resumed.gan.generators.theta)
@@ -94,9 +94,9 @@ def test_killed_at_random_moments_gives_the_same_bits(tmp_path: Path) -> None:
 
 KILLED = f"""
 import sys, pathlib
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 import torch
-from test_training import fresh, evaluate
+from tests.test_training import fresh, evaluate
 from bayesgan.training import Run
 torch.set_num_threads(1)
 run = Run(fresh(iterations=400, burn_in=100), pathlib.Path(sys.argv[1]), {{}}, checkpoint_seconds=0.0)
@@ -155,7 +155,7 @@ def test_a_diverged_run_keeps_what_it_wrote(tmp_path: Path) -> None:
         if done == 25:
             gan.generators.theta[1, 0] = float("nan")
 
-    with pytest.raises(BayesganError, match="generator chain 1 .* at iteration 26"):
+    with pytest.raises(BayesganError, match=r"generator chain 1 .* at iteration 26"):
         run.train(evaluate, every=7, progress=progress)
     assert run.samples.iterations == [20]
     assert [json.loads(line)["iteration"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()][-1] == 21

@@ -13,13 +13,17 @@ POINT_ESTIMATE: dict[str, object] = {"generators": 1, "discriminators": 1, "prio
 OVERRIDES: dict[MethodName, dict[str, object]] = {
     "bayesgan": {},
     "ml-gan": POINT_ESTIMATE,
-    # Arjovsky et al. 2017, https://arxiv.org/abs/1701.07875: weight clipping, no momentum, five critic steps.
+    # Arjovsky et al. 2017, https://arxiv.org/abs/1701.07875: weight clipping, no momentum, five critic steps. Its
+    # gradients are not those of a probability, so it has rates and an epsilon of its own (docs/choices.md).
     "wgan": POINT_ESTIMATE
     | {
         "game": "wasserstein",
-        "clip": 0.05,
+        "clip": 0.03,
         "discriminator_steps": 5,
         "adam_betas": (0.0, 0.99),
+        "epsilon": 1e-8,
+        "generator_rate": 1e-3,
+        "discriminator_rate": 1e-3,
     },
 }
 
