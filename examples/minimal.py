@@ -34,7 +34,7 @@ def clusters(dim: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
     def draw() -> np.ndarray:
         cluster = rng.integers(10, size=N)
         coordinates = means[cluster] + rng.normal(size=(N, 2))
-        return np.asarray(np.einsum("nij,nj->ni", planes[cluster], coordinates))
+        return np.einsum("nij,nj->ni", planes[cluster], coordinates)
 
     train, test, centres = draw(), draw(), np.einsum("cij,cj->ci", planes, means)
     mean, deviation = train.mean(0), train.std(0)

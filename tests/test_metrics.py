@@ -24,7 +24,7 @@ def quadrature_jsd(p: np.ndarray, q: np.ndarray) -> float:
 def kernel_density(points: np.ndarray, grid: np.ndarray, bandwidth: float) -> np.ndarray:
     """The definition: a Gaussian bump on every point."""
     squares = ((grid[:, None, :] - points[None, :, :]) ** 2).sum(-1)
-    return np.asarray(np.exp(-squares / (2 * bandwidth**2)).mean(1)) + 1e-300
+    return np.exp(-squares / (2 * bandwidth**2)).mean(1) + 1e-300
 
 
 def test_jsd_equals_that_of_the_kernel_density_estimates_by_definition() -> None:

@@ -26,8 +26,7 @@ class Population:
         return torch.vmap(self._single)(theta, inputs)
 
     def _single(self, flat: Tensor, inputs: Tensor) -> Tensor:
-        outputs: Tensor = functional_call(self._network, self.named(flat), (inputs,))
-        return outputs
+        return functional_call(self._network, self.named(flat), (inputs,))
 
     def named(self, theta: Tensor) -> dict[str, Tensor]:
         """Views of ``theta`` (…, weights) as named parameters (…, *shape)."""

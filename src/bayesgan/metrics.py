@@ -31,7 +31,7 @@ class JensenShannon:
 
     def project(self, points: np.ndarray) -> np.ndarray:
         """The first two principal components of ``points``, (n, 2), in units of the training data's deviation."""
-        return np.asarray((points - self.mean) @ self.axes)
+        return (points - self.mean) @ self.axes
 
     def masses(self, points: np.ndarray) -> np.ndarray:
         """The estimated mass of every grid cell, then that of everything outside the grid."""
@@ -54,5 +54,4 @@ def coverage(points: np.ndarray, centres: np.ndarray) -> list[float]:
         return []
     # |x − c|² = |x|² − 2 x·c + |c|², and |x|² does not change which centre is nearest.
     distances = (centres**2).sum(1) - 2.0 * points @ centres.T
-    counts = np.bincount(distances.argmin(1), minlength=len(centres))
-    return [float(share) for share in counts / len(points)]
+    return (np.bincount(distances.argmin(1), minlength=len(centres)) / len(points)).tolist()

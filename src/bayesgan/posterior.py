@@ -57,8 +57,7 @@ def log_prior(theta: Tensor, variance: float | None) -> Tensor:
     """
     if variance is None:
         return theta.new_zeros(theta.shape[:-1])
-    log_p: Tensor = _LogNormal.apply(theta, variance)
-    return log_p
+    return _LogNormal.apply(theta, variance)  # type: ignore[no-untyped-call]
 
 
 def rescaled(log_likelihood: Tensor, data_size: int) -> Tensor:

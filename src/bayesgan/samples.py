@@ -48,8 +48,7 @@ class SampleSet:
         Only the bytes asked for are read.
         """
         with open_tensors(self._path(iteration)) as tensors:
-            weights: Tensor = tensors.get_slice(population)[slice(None) if chain is None else chain]
-        return weights
+            return tensors.get_slice(population)[slice(None) if chain is None else chain]
 
     def each(self, population: str) -> Iterator[Tensor]:
         """The weights (chains, weights) of ``population``, one collected iteration after another."""

@@ -35,7 +35,7 @@ def _clusters(rng: np.random.Generator, dim: int, size: int) -> tuple[np.ndarray
     def draw() -> np.ndarray:
         cluster = rng.integers(CLUSTERS, size=size)
         z = rng.normal(size=(size, INHERENT_DIM))
-        return np.asarray(np.einsum("nij,nj->ni", maps[cluster], z + means[cluster]))
+        return np.einsum("nij,nj->ni", maps[cluster], z + means[cluster])
 
     return draw(), draw(), np.einsum("cij,cj->ci", maps, means)
 
