@@ -2,7 +2,7 @@
 
     python examples/minimal.py                      # ten clusters in 100 dimensions, about a minute on two cores
     python examples/minimal.py --temperature 0      # the same chains as an ensemble of optimised GANs
-    python examples/minimal.py --generators 1 --discriminators 1 --temperature 0 --burn-in 1000     # an ordinary GAN
+    python examples/minimal.py --generators 1 --discriminators 1 --temperature 0 --burn-in 1000     # one GAN, by Adam
 
 Prints the Jensen-Shannon divergence (nats) between generated and held-out points, and how many clusters are reached.
 The package does the same with every choice of the paper as a setting; this file is for reading.

@@ -123,10 +123,35 @@ def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     assert again.metrics == first.metrics
 
 
+@pytest.mark.parametrize("damage", ["missing", "torn in the middle", "not a run"])
+def test_a_finished_run_with_damaged_files_gets_a_sentence(tmp_path: Path, damage: str) -> None:
+    train(tmp_path)
+    path = tmp_path / "metrics.jsonl"
+    if damage == "missing":
+        path.unlink()
+    elif damage == "torn in the middle":
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([*lines[:3], lines[3][:10], *lines[4:]]) + "\n")
+    else:
+        (tmp_path / "config.json").write_text("{")
+    with pytest.raises(BayesganError, match="is damaged: delete"):
+        train(tmp_path)
+
+
+def test_the_conditions_of_every_session_are_kept(tmp_path: Path) -> None:
+    threads = torch.get_num_threads()
+    with pytest.raises(StoppedError):
+        train(tmp_path, progress=stop_at(5))
+    torch.set_num_threads(threads + 1)
+    run = train(tmp_path)
+    torch.set_num_threads(threads)
+    assert [each["threads"] for each in run.environments] == [threads, threads + 1]
+
+
 def test_another_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     train(tmp_path)
     before = content(tmp_path)
-    with pytest.raises(BayesganError, match="holds a run with other settings"):
+    with pytest.raises(BayesganError, match=r"holds a run with other settings \(settings;"):
         train(tmp_path, settings={"temperature": 0.5})
     assert content(tmp_path) == before
 

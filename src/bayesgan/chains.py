@@ -2,10 +2,36 @@
 
 import copy
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+
+
+class _Unflatten(torch.autograd.Function):
+    """Views of (chains, weights) as parameters (chains, *shape), whose gradients are gathered in one copy.
+
+    Autograd's own split would copy each gradient twice: into the order of memory, then into the flat tensor.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, theta: Tensor, shapes: list[torch.Size]) -> tuple[Tensor, ...]:
+        ctx.size, ctx.shapes = theta.shape, shapes
+        return unflattened(theta, shapes)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        flat = gradients[0].new_empty(ctx.size)
+        for part, gradient in zip(unflattened(flat, ctx.shapes), gradients, strict=True):
+            part.copy_(gradient)
+        return flat, None
+
+
+def unflattened(theta: Tensor, shapes: list[torch.Size]) -> tuple[Tensor, ...]:
+    """Views of ``theta`` (chains, weights), one (chains, *shape) for each of ``shapes``."""
+    parts = torch.split(theta, [shape.numel() for shape in shapes], dim=1)
+    return tuple(part.unflatten(1, shape) for part, shape in zip(parts, shapes, strict=True))
 
 
 class Population:
@@ -17,22 +43,21 @@ class Population:
 
     def __init__(self, network: nn.Module) -> None:
         self._network = copy.deepcopy(network).to("meta")  # its own weights are never used
-        self._shapes = {name: weight.shape for name, weight in network.named_parameters()}
-        self._sizes = [shape.numel() for shape in self._shapes.values()]
-        self.weights = sum(self._sizes)
+        self._names = [name for name, _ in network.named_parameters()]
+        self._shapes = [weight.shape for weight in network.parameters()]
+        self.weights = sum(shape.numel() for shape in self._shapes)
 
     def __call__(self, theta: Tensor, inputs: Tensor) -> Tensor:
         """Outputs (chains, n, …) for inputs (chains, n, …): row c of ``theta`` sees ``inputs[c]``."""
-        return torch.vmap(self._single)(theta, inputs)
+        parts = _Unflatten.apply(theta, self._shapes)  # type: ignore[no-untyped-call]
+        return torch.vmap(self._single)(dict(zip(self._names, parts, strict=True)), inputs)
 
-    def _single(self, flat: Tensor, inputs: Tensor) -> Tensor:
-        return functional_call(self._network, self.named(flat), (inputs,))
+    def _single(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
+        return functional_call(self._network, parameters, (inputs,))
 
     def named(self, theta: Tensor) -> dict[str, Tensor]:
-        """Views of ``theta`` (…, weights) as named parameters (…, *shape)."""
-        parts = torch.split(theta, self._sizes, dim=-1)  # one split, so that its gradient is one concatenation
-        named = zip(self._shapes.items(), parts, strict=True)
-        return {name: part.unflatten(-1, shape) for (name, shape), part in named}
+        """Views of ``theta`` (chains, weights) as named parameters (chains, *shape)."""
+        return dict(zip(self._names, unflattened(theta, self._shapes), strict=True))
 
     def initial(self, chains: int, rng: torch.Generator, dtype: torch.dtype = torch.float32) -> Tensor:
         """Starting weights (chains, weights): N(0, 1/(3 fan-in)), as large as torch's own; biases N(0, 1/3).

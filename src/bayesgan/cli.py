@@ -1,10 +1,12 @@
 """The command line: parse, call, print."""
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import torch
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -23,11 +25,12 @@ from bayesgan.training import Metrics
 
 app = typer.Typer(
     help="Bayesian GANs: posteriors over the weights of generators and discriminators, sampled by SGHMC.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
 )
 console = Console(stderr=True)
+
+INTERRUPTED = 130  # what typer returns for Ctrl-C
 
 T = TypeVar("T")
 DEFAULTS = {name: field.default for name, field in Settings.model_fields.items()}
@@ -39,10 +42,14 @@ Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, 
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
+def _top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
     if version:
         print(__version__)
-        raise typer.Exit
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()
@@ -55,9 +62,10 @@ def synthetic(
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas: of data, initial weights and noise.")] = (
         "0,1,2"
     ),
-    seed: Annotated[int | None, typer.Option(help="A single seed, instead of --seeds.")] = None,
+    seed: Annotated[int | None, typer.Option(help="A single seed, instead of --seeds.", min=0)] = None,
     iterations: Iterations = DEFAULTS["iterations"],
     burn_in: Annotated[int, typer.Option(help="Iterations of Adam before the sampling starts.")] = DEFAULTS["burn_in"],
+    thin: Annotated[int, typer.Option(help="Iterations between collected samples.")] = DEFAULTS["thin"],
     generators: Annotated[int, typer.Option(help="J_g, the number of generator chains.")] = DEFAULTS["generators"],
     discriminators: Annotated[int, typer.Option(help="J_d, the number of discriminator chains.")] = (
         DEFAULTS["discriminators"]
@@ -94,6 +102,7 @@ def synthetic(
         settings={
             "iterations": iterations,
             "burn_in": burn_in,
+            "thin": thin,
             "generators": generators,
             "discriminators": discriminators,
             "replicas": replicas,
@@ -111,14 +120,15 @@ def synthetic(
 
 @app.command()
 def demo(
-    seed: Annotated[int, typer.Option(help="Seed of data, initial weights and noise.")] = 0,
-    iterations: Iterations = 500,
+    seed: Annotated[int, typer.Option(help="Seed of data, initial weights and noise.", min=0)] = 0,
+    iterations: Annotated[int, typer.Option(help="Iterations of Algorithm 1.", min=10)] = 500,
     threads: Threads = None,
     device: Device = "cpu",
     out: Annotated[Path, typer.Option(help="Folder for the picture and the runs.")] = Path("demo"),
 ) -> None:
     """See it work in a minute: the synthetic experiment, small, on one seed."""
-    plan = Plan(dims=(100,), seeds=(seed,), settings={"iterations": iterations, "burn_in": iterations * 3 // 5})
+    settings = {"iterations": iterations, "burn_in": iterations * 3 // 5, "thin": max(1, iterations // 25)}
+    plan = Plan(dims=(100,), seeds=(seed,), settings=settings)
     _synthetic(plan, out, threads, device)
 
 
@@ -140,7 +150,7 @@ def _synthetic(plan: Plan, out: Path, threads: int | None, device: str) -> None:
             jsd = f"JSD {metrics['jsd']:.4f}" if metrics else ""
             progress.update(task, description=name, completed=before + iteration, jsd=jsd)
 
-        finished = run(plan, out, chosen, report)
+        finished = run(plan, out, chosen, shlex.join(["bayesgan", *sys.argv[1:]]), report)
         progress.update(task, completed=len(order) * length)
     figure1(finished, out / "figure1.png")
     sampled = [each for each in finished if each.projected_prior is not None]
@@ -210,13 +220,17 @@ def main() -> None:
     """Run the command line; bad input ends in one sentence and exit code 2."""
     try:
         code = app(standalone_mode=False)
-    except typer.Exit as end:
-        code = end.exit_code
-    except (typer.Abort, KeyboardInterrupt):
-        console.print("Stopped; the same command goes on from the last checkpoint.")
-        code = 130
     except (typer.TyperException, BayesganError, OSError) as error:
         message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        console.print(f"Error: {message}", markup=False, highlight=False, soft_wrap=True)
+        _say(f"Error: {message}")
         code = 2
+    except (MemoryError, torch.OutOfMemoryError):
+        _say("Error: There is not enough memory: lower the number of generators, noise batches or dimensions.")
+        code = 2
+    if code == INTERRUPTED:
+        _say("Stopped; the same command goes on from the last checkpoint.")
     sys.exit(code)
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

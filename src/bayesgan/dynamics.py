@@ -44,7 +44,7 @@ class Adam(NamedTuple):
 
 @dataclass
 class State:
-    """One population: three flat (chains, weights) tensors and a counter. Updates work in place.
+    """One population: flat (chains, weights) tensors and a counter. Updates work in place.
 
     ``momentum`` is Adam's first moment (of −∇log p) during the burn-in, the velocity after it.
     ``second_moment`` is Adam's running second moment; after the hand-over it stays as it was (``frozen``) or goes
@@ -104,20 +104,20 @@ def hand_over(state: State, dynamics: Dynamics, settings: Adam) -> None:
         state.preconditioner = adam_mass.rsqrt_()
 
 
-def white_noise(like: Tensor, rng: torch.Generator) -> Tensor:
-    """Standard normal draws of the shape of ``like``, (chains, weights).
+def white_noise(like: Tensor, deviation: float, rng: torch.Generator) -> Tensor:
+    """Normal draws with standard ``deviation`` of the shape of ``like``, (chains, weights).
 
     On a CPU torch draws with one thread, which would take a quarter of an iteration: there each block of chains has
     a stream of its own, seeded from ``rng``, and blocks are filled side by side. The bits do not depend on the threads.
     """
     noise = torch.empty_like(like)
     if like.device.type != "cpu":
-        return noise.normal_(generator=rng)
+        return noise.normal_(std=deviation, generator=rng)
     blocks = noise.chunk(NOISE_BLOCKS)
     seeds = torch.randint(2**63 - 1, (len(blocks),), generator=rng).tolist()
     streams = [torch.Generator().manual_seed(seed) for seed in seeds]
     with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-        list(threads.map(lambda block, stream: block.normal_(generator=stream), blocks, streams))
+        list(threads.map(lambda block, stream: block.normal_(std=deviation, generator=stream), blocks, streams))
     return noise
 
 
@@ -126,8 +126,7 @@ def sghmc_step(
 ) -> None:
     """One update of the velocity and the weights, in place (the module's docstring has the formula)."""
     if temperature > 0:
-        push = white_noise(state.theta, rng)
-        push.mul_(math.sqrt(2.0 * friction * step_size * temperature))
+        push = white_noise(state.theta, math.sqrt(2.0 * friction * step_size * temperature), rng)
     else:
         push = torch.zeros_like(state.theta)
     state.momentum.mul_(1.0 - friction)
@@ -168,8 +167,10 @@ def step_size(schedule: Schedule, gamma: float, data_size: int, seen: int, progr
     return gamma / data_size * 0.5 * (1.0 + math.cos(math.pi * (progress * cycles % 1.0)))
 
 
-def gradient_noise_over_friction(state: State, difference: Tensor, step_size: float, friction: float) -> float:
-    r"""β̂/α, averaged over weights: the paper assumes that it is small ("dominated by the main friction term").
+def gradient_noise_over_friction(
+    state: State, difference: Tensor, step_size: float, friction: float
+) -> dict[str, float]:
+    r"""β̂/α, the mean and the largest over weights: the paper assumes that the friction dominates it.
 
     ``difference`` is that of two independent stochastic gradients at the same weights: half its square is an unbiased
     estimate of the gradient's variance V. The gradient noise adds η² M⁻² V to the velocity's variance, as a friction
@@ -177,4 +178,5 @@ def gradient_noise_over_friction(state: State, difference: Tensor, step_size: fl
     """
     if state.preconditioner is not None:
         difference = difference * state.preconditioner
-    return (step_size / (4.0 * friction)) * difference.square().mean().item()
+    ratio = difference.square().mul_(step_size / (4.0 * friction)).mean(0)  # over chains, each an estimate of one
+    return {"mean": ratio.mean().item(), "max": ratio.max().item()}

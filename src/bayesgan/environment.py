@@ -14,13 +14,25 @@ def use(device: str, threads: int | None) -> torch.device:
     """Compute on ``device`` with ``threads`` CPU threads (None: one for each core that this process may use)."""
     if threads is not None and threads < 1:
         raise BayesganError(f"The number of threads must be at least 1, not {threads}.")
-    torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
+    torch.set_num_threads(threads or _cores())
     try:
         chosen = torch.device(device)
         torch.zeros(1, device=chosen)
-    except (RuntimeError, AssertionError, NotImplementedError):
+        torch.Generator(chosen)
+    except (RuntimeError, AssertionError, ImportError):
         raise BayesganError(f"Device '{device}' cannot be used on this machine: try 'cpu' or 'cuda'.") from None
     return chosen
+
+
+def _cores() -> int:
+    """How many cores this process may use; all of them where the system does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _processor(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return torch.cpu.get_capabilities().get("architecture", platform.machine())
 
 
 def record(device: torch.device) -> dict[str, Any]:
@@ -29,7 +41,7 @@ def record(device: torch.device) -> dict[str, Any]:
     return {
         "device": str(device),
         "threads": torch.get_num_threads(),
-        "processor": platform.processor() or platform.machine(),
+        "processor": _processor(device),
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
     }

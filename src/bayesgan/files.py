@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -15,10 +15,10 @@ from bayesgan.errors import BayesganError
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` to write to; it takes the place of ``path`` only when all went well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     # Always the same name, so that what a kill left behind is replaced by the next try.
     temporary = path.with_name(f".partial-{path.name}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
@@ -26,7 +26,8 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise BayesganError(f"Cannot write {path}: {error.strerror or error}.") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -166,7 +166,8 @@ class BayesianGAN:
         gamma = settings.step_ratio * settings.friction * rate
         sampled = self.iteration - settings.burn_in - 1
         progress = sampled / max(1, settings.iterations - settings.burn_in)
-        seen = max(int(self.seen.sum()), settings.real_batch)  # the generators move before the first mini-batch
+        # The generators move before the first mini-batch is seen.
+        seen = max(int(self.seen.sum()), min(settings.real_batch, self.data_size))
         return dynamics.step_size(settings.schedule, gamma, self.data_size, seen, progress, settings.cycles)
 
     def _move(self, state: State, gradient: Tensor, rate: float) -> None:
@@ -180,7 +181,7 @@ class BayesianGAN:
             state, gradient, self.step_size(rate), settings.friction, settings.temperature, self.rng["dynamics"]
         )
 
-    def gradient_noise(self) -> dict[str, float]:
+    def gradient_noise(self) -> dict[str, dict[str, float]]:
         """β̂/α of both populations at their present weights (see :func:`dynamics.gradient_noise_over_friction`)."""
         stream = "diagnostics"
         difference_g = self.generator_gradient(stream)[0] - self.generator_gradient(stream)[0]

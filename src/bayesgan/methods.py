@@ -8,7 +8,16 @@ MethodName = Literal["ml-gan", "wgan", "bayesgan"]
 NAMES: tuple[MethodName, ...] = get_args(MethodName)
 
 # One network a side, a flat prior, temperature 0 and Adam to the end: Goodfellow's GAN (Section 2.1).
-POINT_ESTIMATE: dict[str, object] = {"generators": 1, "discriminators": 1, "prior_variance": None, "temperature": 0.0}
+POINT_ESTIMATE: dict[str, object] = {
+    "generators": 1,
+    "discriminators": 1,
+    "replicas": 1,
+    "coupling": "algorithm1",
+    "marginal": "mean",
+    "noise_batches": 1,
+    "prior_variance": None,
+    "temperature": 0.0,
+}
 
 OVERRIDES: dict[MethodName, dict[str, object]] = {
     "bayesgan": {},

@@ -42,7 +42,7 @@ class _LogNormal(torch.autograd.Function):
     def forward(ctx: Any, theta: Tensor, variance: float) -> Tensor:
         ctx.save_for_backward(theta)
         ctx.variance = variance
-        return torch.linalg.vecdot(theta, theta) / (-2.0 * variance)
+        return torch.linalg.vector_norm(theta, dim=-1).square() / (-2.0 * variance)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:

@@ -37,11 +37,6 @@ class SampleSet:
         """The number of collected iterations."""
         return len(self.iterations)
 
-    def chains(self, iteration: int, population: str) -> int:
-        """How many chains of ``population`` were collected at ``iteration``."""
-        with open_tensors(self._path(iteration)) as tensors:
-            return int(tensors.get_slice(population).get_shape()[0])
-
     def load(self, iteration: int, population: str, chain: int | None = None) -> Tensor:
         """The weights (chains, weights) of ``population`` at ``iteration``; of one chain, (weights,), if named.
 

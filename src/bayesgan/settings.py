@@ -64,6 +64,11 @@ class Settings(BaseModel):
                 f"Dynamics '{self.dynamics}' take their mass from the Adam burn-in: "
                 "set burn_in to at least 1 or choose dynamics 'plain'."
             )
+        if self.temperature > 0 and self.iterations < self.burn_in + self.thin:
+            raise BayesganError(
+                f"{self.iterations} iterations end before the first sample is collected, {self.thin} iterations after "
+                f"a burn-in of {self.burn_in}: raise iterations, or lower burn_in or thin."
+            )
         return self
 
 

@@ -2,7 +2,8 @@
 
 ::
 
-    RUN/config.json              settings, seed, data; the same command goes on with it, another is refused
+    RUN/config.json              settings, seed, data, device; the same command goes on with it, another is refused
+    RUN/environments.json        the machine, versions and threads of every session that computed
     RUN/metrics.jsonl            a line for each evaluation
     RUN/samples/*.safetensors    both populations, every ``thin`` iterations after the burn-in
     RUN/checkpoint.safetensors   everything that the next iteration depends on
@@ -10,12 +11,13 @@
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bayesgan import __version__
+from bayesgan import __version__, environment
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.files import open_tensors, read_text, write_tensors, write_text
@@ -45,45 +47,71 @@ class Run:
         self.gan = gan
         self.folder = folder
         self.samples = SampleSet(folder / "samples")
-        self.seconds = 0.0  # of training, evaluation left out, over all sessions
+        self.seconds = 0.0  # of all iterations, evaluations left out, over all sessions
+        self.total_seconds = 0.0  # the same with evaluations and files
         self._checkpoint = folder / "checkpoint.safetensors"
         self._metrics = folder / "metrics.jsonl"
         self._checkpoint_seconds = checkpoint_seconds
         data = hashlib.sha256(gan.data.cpu().numpy().tobytes()).hexdigest()
-        config = {"version": __version__, **identity, "data_sha256": data, "settings": gan.settings.model_dump()}
-        self._claim(json.dumps(config, indent=2) + "\n")
+        self._claim(
+            {
+                "version": __version__,
+                **identity,
+                "device": gan.data.device.type,
+                "data_sha256": data,
+                "settings": gan.settings.model_dump(mode="json"),
+            }
+        )
         if self._checkpoint.exists():
             self._restore()
-        lines = read_text(self._metrics).splitlines() if self._metrics.exists() else []
-        self.metrics: list[Metrics] = self._kept(lines)
+        self.metrics = self._kept()
+        self.environments = self._environments()
 
-    def _claim(self, config: str) -> None:
+    def _claim(self, config: dict[str, Any]) -> None:
         path = self.folder / "config.json"
-        if path.exists() and read_text(path) != config:
+        if not path.exists():
+            write_text(path, json.dumps(config, indent=2) + "\n")
+            return
+        there = _read_json(path)
+        different = sorted(key for key in config if not isinstance(there, dict) or there.get(key) != config[key])
+        if different:
             raise BayesganError(
-                f"{self.folder} holds a run with other settings (see its config.json): "
+                f"{self.folder} holds a run with other settings ({', '.join(different)}; see its config.json): "
                 "choose another folder, or delete this one."
             )
-        if not path.exists():
-            write_text(path, config)
 
-    def _kept(self, lines: list[str]) -> list[Metrics]:
+    def _kept(self) -> list[Metrics]:
         """The evaluations up to the checkpoint; later ones will be made again, to the same bits."""
-        kept = []
+        lines = read_text(self._metrics).splitlines() if self._metrics.exists() else []
+        kept: list[Metrics] = []
         for line in lines:
             try:
                 record = json.loads(line)
                 if record["iteration"] <= self.gan.iteration:
                     kept.append(record)
             except (ValueError, TypeError, KeyError):
-                break  # a line torn by a kill is the last one
+                break  # a line torn by a kill is the last one, and later than the checkpoint
+        finished = self.gan.iteration == self.gan.settings.iterations
+        if finished and (not kept or kept[-1]["iteration"] != self.gan.iteration):
+            raise BayesganError(f"{self._metrics} is damaged: delete {self.folder} to train again.")
         return kept
+
+    def _environments(self) -> list[dict[str, Any]]:
+        """What computed this run: more than one entry where it was gone on with under other conditions."""
+        path = self.folder / "environments.json"
+        there = _read_json(path) if path.exists() else []
+        present = environment.record(self.gan.data.device)
+        finished = self.gan.iteration == self.gan.settings.iterations
+        if not isinstance(there, list) or (not finished and present not in there):
+            there = [*(there if isinstance(there, list) else []), present]
+            write_text(path, json.dumps(there, indent=1) + "\n")
+        return there
 
     def train(self, evaluate: Evaluate, every: int, progress: Progress | None = None) -> list[Metrics]:
         """Run to the last iteration, with an evaluation every ``every`` iterations and at the end."""
         gan, settings = self.gan, self.gan.settings
         write_text(self._metrics, "".join(json.dumps(record) + "\n" for record in self.metrics))
-        last_checkpoint = time.monotonic()
+        last_checkpoint = clock = time.monotonic()
         with self._metrics.open("a", encoding="utf-8") as log:
             while gan.iteration < settings.iterations:
                 started = time.monotonic()
@@ -103,8 +131,11 @@ class Run:
                     record |= evaluate(gan)
                     self.metrics.append(record)
                     log.write(json.dumps(record) + "\n")
+                before, clock = clock, time.monotonic()
+                self.total_seconds += clock - before
+                if last or clock - last_checkpoint >= self._checkpoint_seconds:
                     log.flush()
-                if last or time.monotonic() - last_checkpoint >= self._checkpoint_seconds:
+                    os.fsync(log.fileno())  # before the checkpoint, which relies on it
                     self._save()
                     last_checkpoint = time.monotonic()
                 if progress is not None:
@@ -118,7 +149,11 @@ class Run:
             for name in STATE_TENSORS:
                 if (tensor := getattr(state, name)) is not None:
                     tensors[f"{population}.{name}"] = tensor
-        metadata = {"iteration": str(gan.iteration), "seconds": repr(self.seconds)}
+        metadata = {
+            "iteration": str(gan.iteration),
+            "seconds": repr(self.seconds),
+            "total_seconds": repr(self.total_seconds),
+        }
         write_tensors(self._checkpoint, tensors, metadata)
 
     def _restore(self) -> None:
@@ -127,7 +162,8 @@ class Run:
         with open_tensors(self._checkpoint, str(device)) as tensors:
             try:
                 metadata, names = tensors.metadata(), set(tensors.keys())
-                gan.iteration, self.seconds = int(metadata["iteration"]), float(metadata["seconds"])
+                gan.iteration = int(metadata["iteration"])
+                self.seconds, self.total_seconds = float(metadata["seconds"]), float(metadata["total_seconds"])
                 gan.seen = tensors.get_tensor("seen")
                 for name, rng in gan.rng.items():
                     rng.set_state(tensors.get_tensor(f"rng.{name}").cpu())
@@ -145,3 +181,10 @@ class Run:
                 raise BayesganError(
                     f"{self._checkpoint} is not a checkpoint of this run ({error}): delete it to start again."
                 ) from None
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path))
+    except ValueError:
+        raise BayesganError(f"{path} is damaged: delete {path.parent} to train again.") from None

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,22 @@ import torch
 from PIL import Image
 
 from bayesgan.experiments import synthetic
-from bayesgan.experiments.synthetic_figure import scaled
+from bayesgan.experiments.synthetic_figure import figure1, scaled
 
-SMALL = ["--dims", "20,30", "--seeds", "0,1", "--iterations", "30", "--burn-in", "10", "--generators", "3"]
+SMALL = [
+    "--dims",
+    "20,30",
+    "--seeds",
+    "0,1",
+    "--iterations",
+    "30",
+    "--burn-in",
+    "10",
+    "--thin",
+    "5",
+    "--generators",
+    "3",
+]
 
 
 def bayesgan(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -52,6 +67,10 @@ def test_results_hold_every_run(out: Path) -> None:
         assert len(run["coverage"]) == 10
         assert run["seconds"] > 0
         assert 0 < run["jsd_floor"] < 0.01
+        assert (run["jsd_posterior"] is not None) == (run["method"] == "bayesgan")
+    noise = [each for run in runs if run["method"] == "bayesgan" for each in run["gradient_noise_over_friction"]]
+    assert [iteration for iteration, _ in noise] == [15, 20, 25, 30] * 4
+    assert all(0 < value["mean"] < value["max"] for _, both in noise for value in both.values())
     settings = {run["method"]: run["settings"] for run in runs}
     assert settings["ml-gan"]["prior_variance"] is None
     assert settings["ml-gan"]["temperature"] == 0
@@ -60,10 +79,11 @@ def test_results_hold_every_run(out: Path) -> None:
 
 
 def test_the_environment_is_recorded(out: Path) -> None:
-    environment = json.loads((out / "results.json").read_text())["environment"]
-    assert environment["threads"] == 1
-    assert environment["device"] == "cpu"
-    assert environment["torch"].startswith("2.")
+    for run in results(out):
+        (environment,) = run["environments"]
+        assert environment["threads"] == 1
+        assert environment["device"] == "cpu"
+        assert environment["torch"].startswith("2.")
 
 
 @pytest.mark.parametrize("name", ["figure1.png", "prior.png"])
@@ -78,7 +98,7 @@ def test_the_same_command_again_repeats_nothing(out: Path) -> None:
     before = results(out)
     samples = out / "runs" / "clusters-20-bayesgan-0" / "checkpoint.safetensors"
     stamp = samples.stat().st_mtime_ns
-    done = bayesgan("synthetic", *SMALL, "--threads", "1", "--out", "result", folder=out.parent)
+    done = bayesgan("synthetic", *SMALL, "--threads", "2", "--out", "result", folder=out.parent)
     assert done.returncode == 0, done.stderr
     assert samples.stat().st_mtime_ns == stamp
     assert results(out) == before
@@ -92,7 +112,7 @@ def test_other_settings_in_the_same_folder_are_refused(out: Path) -> None:
 
 def test_plane_has_no_clusters_and_no_samples_without_sampling(tmp_path: Path) -> None:
     plan = synthetic.Plan("plane", (10,), ("ml-gan",), (0,), size=500, settings={"iterations": 4})
-    (finished,) = synthetic.run(plan, tmp_path, torch.device("cpu"))
+    (finished,) = synthetic.run(plan, tmp_path, torch.device("cpu"), "a test")
     assert finished.result["coverage"] == []
     assert finished.result["jsd_posterior"] is None
     assert finished.projected_prior is None
@@ -109,19 +129,51 @@ def test_plane_has_no_clusters_and_no_samples_without_sampling(tmp_path: Path) -
         (["--dynamics", "frozen", "--burn-in", "0"], "take their mass from the Adam burn-in"),
         (["--device", "tpu"], "Device 'tpu' cannot be used on this machine"),
         (["--threads", "0"], "The number of threads must be at least 1"),
+        (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--iterations", "320"], "320 iterations end before the first sample is collected"),
+        (["--device", "meta"], "Device 'meta' cannot be used"),
         (["--data", "moons"], "Invalid value for '--data'"),
         (["--no-such-option"], "No such option"),
         (["--out", "/proc/nothing/here"], "/proc/nothing"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(words: list[str], sentence: str, tmp_path: Path) -> None:
-    done = bayesgan("synthetic", "--dims", "5", "--iterations", "1", *words, folder=tmp_path)
+    done = bayesgan("synthetic", "--dims", "5", *words, folder=tmp_path)
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
     assert len(lines) == 1
     assert sentence in lines[0]
     assert "Traceback" not in done.stderr
     assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bayesgan", "synthetic", "--dims", "50", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.rglob("metrics.jsonl")):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Stopped; the same command goes on from the last checkpoint." in printed
+    assert "Traceback" not in printed
+
+
+def test_figure_1_has_a_row_for_each_dimension_and_shows_every_chain(tmp_path: Path) -> None:
+    plan = synthetic.Plan(
+        dims=(5, 6), seeds=(0, 1), size=300, settings={"iterations": 12, "burn_in": 2, "thin": 5, "generators": 3}
+    )
+    finished = synthetic.run(plan, tmp_path, torch.device("cpu"), "a test")
+    sampled = [each for each in finished if each.result["method"] == "bayesgan"]
+    assert [tuple(each.weights.shape[:2]) for each in sampled] == [(2, 3), (0,), (2, 3), (0,)]
+    axes = np.array(figure1(finished, tmp_path / "figure1.png").axes).reshape(2, 6)
+    for row, dim in zip(axes, (5, 6), strict=True):
+        titles = [each.get_title().split(",")[0] for each in row]
+        assert titles[:4] == ["Data", "ML-GAN", "Wasserstein GAN", "Bayesian GAN"]
+        assert f"D = {dim}" in row[0].get_ylabel()
+        assert [len(each.collections) for each in row[:4]] == [1, 1, 1, 3]
+        assert len(row[4].lines) == 5  # three methods, the floor, the end of the burn-in
+        assert [line.get_xydata().shape for line in row[5].lines] == [(2, 2)] * 3  # a path of two samples a chain
 
 
 def test_help_and_version_read_well() -> None:

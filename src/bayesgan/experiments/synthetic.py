@@ -1,8 +1,6 @@
 """The synthetic experiment (Section 4.1): train every method on the same data and write Figure 1 and its numbers."""
 
 import json
-import shlex
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bayesgan import environment
 from bayesgan.data.synthetic import SyntheticData, SyntheticName, synthetic
 from bayesgan.files import write_text
 from bayesgan.gan import BayesianGAN
@@ -36,7 +33,7 @@ class Plan:
     methods: tuple[MethodName, ...] = ("ml-gan", "wgan", "bayesgan")
     seeds: tuple[int, ...] = (0, 1, 2)
     size: int = 10_000  # N
-    every: int = 20  # iterations between evaluations
+    every: int = 25  # iterations between evaluations
     settings: dict[str, Any] = field(default_factory=dict)
 
     def runs(self) -> Iterator[tuple[int, int, MethodName]]:
@@ -59,16 +56,20 @@ class Finished:
     projected_data: np.ndarray  # (SHOWN, 2) test points
     projected_samples: np.ndarray  # (chains, points, 2)
     projected_prior: np.ndarray | None  # the same from the induced prior, None where the prior is flat
-    weights: Tensor  # (collected, chains, weights) of the generators; empty without samples
+    weights: Tensor  # (collected, chains, weights) of the generators; empty without samples, and for further seeds
 
 
 def run(
     plan: Plan,
     out: Path,
     device: torch.device,
+    command: str,
     progress: Callable[[dict[str, Any], int, Metrics], None] | None = None,
 ) -> list[Finished]:
-    """Make every run of ``plan`` in ``out``, going on with what is there, and write ``results.json`` as they finish."""
+    """Make every run of ``plan`` in ``out``, going on with what is there, and write ``results.json`` as they finish.
+
+    ``command`` is recorded there, for whoever wants to make it again.
+    """
     finished = []
     for dim, seed, method in plan.runs():
         label = {"method": method, "data": plan.data, "dim": dim, "seed": seed}
@@ -79,11 +80,7 @@ def run(
 
         folder = out / "runs" / f"{plan.data}-{dim}-{method}-{seed}"
         finished.append(_one(plan, label, folder, device, report))
-        results = {
-            "command": shlex.join(["bayesgan", *sys.argv[1:]]),
-            "environment": environment.record(device),
-            "runs": [each.result for each in finished],
-        }
+        results = {"command": command, "runs": [each.result for each in finished]}
         write_text(out / "results.json", json.dumps(results, indent=1) + "\n")
     return finished
 
@@ -108,20 +105,24 @@ def _one(
     )
 
     def evaluate(gan: BayesianGAN) -> Metrics:
-        points = flat(generate(gan, gan.generators.theta, len(data.test), gan.rng["evaluation"]))
+        points = flat(generate(gan, gan.generators.theta, len(data.test), gan.rng["evaluation"]))[: len(data.test)]
         return {"jsd": divergence(points), "coverage": coverage(points, data.centres)}
 
     training = Run(gan, folder, label)
     metrics = training.train(evaluate, plan.every, progress)
-    return _finished(label, training, data, divergence, metrics)
+    return _finished(label, training, data, divergence, metrics, keep_weights=seed == plan.seeds[0])
 
 
 def _finished(
-    label: dict[str, Any], training: Run, data: SyntheticData, divergence: JensenShannon, metrics: list[Metrics]
+    label: dict[str, Any],
+    training: Run,
+    data: SyntheticData,
+    divergence: JensenShannon,
+    metrics: list[Metrics],
+    keep_weights: bool,
 ) -> Finished:
     gan, settings, samples = training.gan, training.gan.settings, training.samples
     rng = stream(label["seed"], "figure", gan.data.device)
-    collected = [weights.to(gan.data.device) for weights in samples.each("generators")]
     result = label | {
         "dynamics": settings.dynamics,
         "temperature": settings.temperature,
@@ -130,7 +131,9 @@ def _finished(
         "jsd_posterior": None,
         "coverage": metrics[-1]["coverage"],
         "coverage_data": coverage(data.test, data.centres),
-        "seconds": training.seconds,
+        "seconds": training.total_seconds,
+        "seconds_of_iterations": training.seconds,
+        "environments": training.environments,
         "gradient_noise_over_friction": [
             [record["iteration"], record["gradient_noise_over_friction"]]
             for record in metrics
@@ -138,18 +141,18 @@ def _finished(
         ],
         "settings": settings.model_dump(),
     }
-    if collected:
+    if len(samples):
         # Every collected generator contributes as many points, and all of them together as many as the data have.
-        each = -(-len(data.test) // len(collected))
-        posterior = np.concatenate([flat(generate(gan, theta, each, rng)) for theta in collected])
-        result["jsd_posterior"] = divergence(posterior[: len(data.test)])
+        each = -(-len(data.test) // len(samples))
+        points = [flat(generate(gan, theta.to(rng.device), each, rng)) for theta in samples.each("generators")]
+        result["jsd_posterior"] = divergence(np.concatenate(points)[: len(data.test)])
     shown = generate(gan, gan.generators.theta, SHOWN, rng)
     return Finished(
         result=result,
         projected_data=divergence.project(data.test[:SHOWN]),
         projected_samples=divergence.project(shown),
         projected_prior=_prior(gan, divergence, rng),
-        weights=torch.stack(collected).cpu() if collected else torch.empty(0),
+        weights=torch.stack(list(samples.each("generators"))) if keep_weights and len(samples) else torch.empty(0),
     )
 
 

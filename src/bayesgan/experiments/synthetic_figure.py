@@ -25,7 +25,7 @@ STYLE: dict[Any, Any] = {"font.size": 9, "axes.titlesize": 10, "axes.spines.top"
 PANEL = 2.7  # inches
 
 
-def figure1(finished: list[Finished], path: Path) -> None:
+def figure1(finished: list[Finished], path: Path) -> Figure:
     """A row for each dimension: data, the samples of each method, JSD against iteration, MDS of the weights."""
     dims = sorted({each.result["dim"] for each in finished})
     methods = list(dict.fromkeys(each.result["method"] for each in finished))
@@ -39,6 +39,7 @@ def figure1(finished: list[Finished], path: Path) -> None:
             _divergences(row[-2], runs, methods, dim)
             _weights(row[-1], first_seed)
         _save(figure, path)
+    return figure
 
 
 def prior_and_posterior(finished: Finished, path: Path) -> None:
@@ -102,7 +103,7 @@ def _divergences(axes: Axes, runs: list[Finished], methods: list[MethodName], di
         axes.plot(iterations, values.mean(0), label=TITLES[method], lw=1.6, **LINES[method])
     floor = float(np.mean([each.result["jsd_floor"] for each in runs]))
     axes.axhline(floor, color="black", lw=0.8, ls=(0, (1, 3)), label="data against data")
-    sampled = [each.result["settings"] for each in runs if len(each.weights)]
+    sampled = [each.result["settings"] for each in runs if each.result["jsd_posterior"] is not None]
     if sampled:
         axes.axvline(sampled[0]["burn_in"], color="black", lw=0.6)
         axes.annotate(
