@@ -57,19 +57,18 @@ def row(name: str, settings: dict[str, Any], device: torch.device) -> dict[str, 
         "jsd_posterior": result["jsd_posterior"],
         "coverage": min(result["coverage"]),
         "gradient_noise_over_friction": noise[-1][1] if noise else None,
-        "seconds": result["seconds"],
     }
 
 
 def formatted(rows: list[dict[str, Any]]) -> str:
     """The table."""
     lines = [
-        "| changed | JSD at 300 | at 400 | mean of last 200 | all samples | least covered | β̂/α: G, D | seconds |",
-        "|---|---|---|---|---|---|---|---|",
+        "| changed | JSD at 300 | at 400 | mean of last 200 | all samples | least covered | β̂/α: G, D |",
+        "|---|---|---|---|---|---|---|",
     ]
     for each in rows:
         if "stopped" in each:
-            lines.append(f"| {each['case']} | {each['stopped']} | | | | | | |")
+            lines.append(f"| {each['case']} | {each['stopped']} | | | | | |")
             continue
         jsd = {int(iteration): value for iteration, value in each["jsd"].items()}
         last = [value for iteration, value in jsd.items() if iteration > max(jsd) - 200]
@@ -82,7 +81,6 @@ def formatted(rows: list[dict[str, Any]]) -> str:
             "" if posterior is None else f"{posterior:.4f}",
             f"{each['coverage']:.1%}",
             "" if noise is None else f"{noise['generators']['mean']:.4f}, {noise['discriminators']['mean']:.4f}",
-            f"{each['seconds']:.0f}",
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

@@ -64,8 +64,12 @@ def synthetic(
     ),
     seed: Annotated[int | None, typer.Option(help="A single seed, instead of --seeds.", min=0)] = None,
     iterations: Iterations = DEFAULTS["iterations"],
-    burn_in: Annotated[int, typer.Option(help="Iterations of Adam before the sampling starts.")] = DEFAULTS["burn_in"],
-    thin: Annotated[int, typer.Option(help="Iterations between collected samples.")] = DEFAULTS["thin"],
+    burn_in: Annotated[
+        int | None, typer.Option(help="Iterations of Adam before the sampling: 300, or 30 % of all if that is less.")
+    ] = None,
+    thin: Annotated[
+        int | None, typer.Option(help="Iterations between collected samples: 50, or less to collect ten.")
+    ] = None,
     generators: Annotated[int, typer.Option(help="J_g, the number of generator chains.")] = DEFAULTS["generators"],
     discriminators: Annotated[int, typer.Option(help="J_d, the number of discriminator chains.")] = (
         DEFAULTS["discriminators"]
@@ -100,9 +104,7 @@ def synthetic(
         methods=_names("--methods", methods),
         seeds=(seed,) if seed is not None else _numbers("--seeds", seeds, at_least=0),
         settings={
-            "iterations": iterations,
-            "burn_in": burn_in,
-            "thin": thin,
+            **_phases(iterations, burn_in, thin),
             "generators": generators,
             "discriminators": discriminators,
             "replicas": replicas,
@@ -127,9 +129,17 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the picture and the runs.")] = Path("demo"),
 ) -> None:
     """See it work in a minute: the synthetic experiment, small, on one seed."""
-    settings = {"iterations": iterations, "burn_in": iterations * 3 // 5, "thin": max(1, iterations // 25)}
-    plan = Plan(dims=(100,), seeds=(seed,), settings=settings)
+    plan = Plan(dims=(100,), seeds=(seed,), settings=_phases(iterations, burn_in=iterations * 3 // 5, thin=None))
     _synthetic(plan, out, threads, device)
+
+
+def _phases(iterations: int, burn_in: int | None, thin: int | None) -> dict[str, Any]:
+    """The length of a run and of its phases; what is not given follows from the rest, so that short runs sample too."""
+    if burn_in is None:
+        burn_in = max(1, min(DEFAULTS["burn_in"], iterations * 3 // 10))
+    if thin is None:
+        thin = max(1, min(DEFAULTS["thin"], (iterations - burn_in) // 10))
+    return {"iterations": iterations, "burn_in": burn_in, "thin": thin}
 
 
 def _synthetic(plan: Plan, out: Path, threads: int | None, device: str) -> None:
