@@ -24,8 +24,9 @@ COMMAND = "python benchmarks/ablations.py"
 CASES: dict[str, dict[str, Any]] = {
     "the default": {},
     "temperature 0 from the end of the burn-in": {"temperature": 0.0},
-    "Adam to the end (temperature 0)": {"burn_in": 1000, "temperature": 0.0},
-    "step_ratio 1: Adam's full pace": {"step_ratio": 1.0},
+    "10 noise batches of 16, mean": {"noise_batches": 10, "fake_batch": 16},
+    "10 noise batches of 16, sum": {"noise_batches": 10, "fake_batch": 16, "marginal": "sum"},
+    "10 noise batches of 16, density": {"noise_batches": 10, "fake_batch": 16, "marginal": "density"},
     "one discriminator": {"discriminators": 1},
     "pairs: 10 generators, 10 discriminators": {"discriminators": 10, "coupling": "pairs"},
     "M = 2, J_g = 5, J_d = 1, algorithm1": {"generators": 5, "discriminators": 1, "replicas": 2},
@@ -33,13 +34,11 @@ CASES: dict[str, dict[str, Any]] = {
     "plain": {"dynamics": "plain"},
     "plain, step_ratio 20": {"dynamics": "plain", "step_ratio": 20.0},
     "running": {"dynamics": "running"},
-    "cyclical, 4 cycles": {"schedule": "cyclical"},
-    "flat prior": {"prior_variance": None},
+    "step_ratio 1: Adam's full pace": {"step_ratio": 1.0},
     "epsilon 1e-8: no bound on the mass": {"epsilon": 1e-8},
-    "10 noise batches, mean": {"noise_batches": 10},
-    "10 noise batches, sum": {"noise_batches": 10, "marginal": "sum"},
-    "10 noise batches, density": {"noise_batches": 10, "marginal": "density"},
-    "100 noise batches, mean, 400 iterations": {"noise_batches": 100, "iterations": 400},
+    "flat prior": {"prior_variance": None},
+    "cyclical, 4 cycles": {"schedule": "cyclical"},
+    "100 noise batches of 8, mean": {"noise_batches": 100, "fake_batch": 8},
 }
 
 
