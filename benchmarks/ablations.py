@@ -27,18 +27,15 @@ CASES: dict[str, dict[str, Any]] = {
     "10 noise batches of 16, mean": {"noise_batches": 10, "fake_batch": 16},
     "10 noise batches of 16, sum": {"noise_batches": 10, "fake_batch": 16, "marginal": "sum"},
     "10 noise batches of 16, density": {"noise_batches": 10, "fake_batch": 16, "marginal": "density"},
+    "100 noise batches of 8, mean, 500 iterations": {"noise_batches": 100, "fake_batch": 8, "iterations": 500},
+    "plain": {"dynamics": "plain"},
+    "running": {"dynamics": "running"},
     "one discriminator": {"discriminators": 1},
     "pairs: 10 generators, 10 discriminators": {"discriminators": 10, "coupling": "pairs"},
     "M = 2, J_g = 5, J_d = 1, algorithm1": {"generators": 5, "discriminators": 1, "replicas": 2},
     "M = 2, J_g = 5, J_d = 1, all": {"generators": 5, "discriminators": 1, "replicas": 2, "coupling": "all"},
-    "plain": {"dynamics": "plain"},
-    "plain, step_ratio 20": {"dynamics": "plain", "step_ratio": 20.0},
-    "running": {"dynamics": "running"},
     "step_ratio 1: Adam's full pace": {"step_ratio": 1.0},
     "epsilon 1e-8: no bound on the mass": {"epsilon": 1e-8},
-    "flat prior": {"prior_variance": None},
-    "cyclical, 4 cycles": {"schedule": "cyclical"},
-    "100 noise batches of 8, mean": {"noise_batches": 100, "fake_batch": 8},
 }
 
 

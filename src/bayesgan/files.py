@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from bayesgan.errors import BayesganError
@@ -47,10 +47,8 @@ def read_text(path: Path) -> str:
 def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
     """Write named tensors as safetensors, all of them or nothing."""
     with replacing(path) as temporary:
-        try:
-            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, metadata)
-        except SafetensorError as error:
-            raise BayesganError(f"Cannot write {path}: {error}.") from None
+        # Not save_file: a kill would leave behind a temporary file of its own.
+        temporary.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata))
 
 
 @contextmanager

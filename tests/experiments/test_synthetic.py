@@ -76,7 +76,7 @@ def test_results_hold_every_run(out: Path) -> None:
     assert settings["ml-gan"]["temperature"] == 0
     assert settings["ml-gan"]["burn_in"] == 30
     assert settings["ml-gan"]["generators"] == settings["ml-gan"]["discriminators"] == 1
-    assert settings["bayesgan"]["generators"] == 10
+    assert settings["bayesgan"]["generators"] == 3
 
 
 def test_bayesian_gan_reaches_the_bars_of_the_experiment(tmp_path: Path) -> None:
@@ -159,11 +159,15 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(words: list[str], sentence:
 
 def test_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bayesgan", "synthetic", "--dims", "50", "--out", str(tmp_path / "out")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not list(tmp_path.rglob("metrics.jsonl")):
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, printed = process.communicate(timeout=60)
+    # A shell without job control lets its background jobs ignore Ctrl-C, and this process may be one.
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        signal.signal(signal.SIGINT, inherited)
+        while not list(tmp_path.rglob("metrics.jsonl")):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        printed = process.stderr.read()
     assert process.returncode == 130
     assert "Stopped; the same command goes on from the last checkpoint." in printed
     assert "Traceback" not in printed
