@@ -17,20 +17,8 @@ from PIL import Image
 from bayesgan.experiments import synthetic
 from bayesgan.experiments.synthetic_figure import figure1, scaled
 
-SMALL = [
-    "--dims",
-    "20,30",
-    "--seeds",
-    "0,1",
-    "--iterations",
-    "30",
-    "--burn-in",
-    "10",
-    "--thin",
-    "5",
-    "--generators",
-    "3",
-]
+SMALL = ["--dims", "20,30", "--seeds", "0,1", "--generators", "3"]
+SMALL += ["--iterations", "30", "--burn-in", "10", "--thin", "5"]
 
 
 def bayesgan(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
