@@ -22,7 +22,7 @@ def small_gan(seed: int = 0, dtype: torch.dtype = torch.double, **settings: Any)
     values = {"noise_dim": NOISE_DIM, "discriminators": 1, "real_batch": 3, "fake_batch": 2} | settings
     values = {"burn_in": 3, "iterations": 8, "thin": 1} | values
     data = torch.randn(SIZE, DIM, dtype=dtype, generator=torch.Generator().manual_seed(7))
-    return BayesianGAN(parse_settings(**values), mlp(NOISE_DIM, HIDDEN, DIM), mlp(DIM, HIDDEN, 1), data, seed)
+    return BayesianGAN(parse_settings(Settings, **values), mlp(NOISE_DIM, HIDDEN, DIM), mlp(DIM, HIDDEN, 1), data, seed)
 
 
 # The naive implementation: one network, one probability at a time.
@@ -242,7 +242,10 @@ def test_wasserstein_critic_is_clipped() -> None:
     ("values", "sentence"),
     [
         ({"temperature": -1}, "Setting temperature cannot be -1: .*greater than or equal to 0"),
-        ({"generators": 0}, "Setting generators cannot be 0"),
+        ({"generators": -1}, "Setting generators cannot be -1"),
+        ({"generators": 0}, "Without generators there is only classification"),
+        ({"dynamics": "adam"}, "Dynamics 'adam' have no noise"),
+        ({"family": "mean-field"}, "optimised, not sampled"),
         ({"friction": 1.5}, "Setting friction cannot be 1.5"),
         ({"marginal": "max"}, "Setting marginal cannot be 'max'"),
         ({"no_such": 1}, "Setting no_such"),
@@ -254,7 +257,7 @@ def test_wasserstein_critic_is_clipped() -> None:
 )
 def test_bad_settings_get_a_sentence(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BayesganError, match=sentence):
-        parse_settings(**values)
+        parse_settings(Settings, **values)
 
 
 def test_settings_survive_json() -> None:

@@ -10,7 +10,9 @@ from bayesgan.samples import SampleSet
 def filled(folder: Path) -> SampleSet:
     samples = SampleSet(folder)
     for iteration in (100, 20, 3):
-        samples.append(iteration, torch.full((2, 4), float(iteration)), torch.zeros(1, 3))
+        samples.append(
+            iteration, {"generators": torch.full((2, 4), float(iteration)), "discriminators": torch.zeros(1, 3)}
+        )
     return samples
 
 

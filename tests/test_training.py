@@ -15,17 +15,18 @@ import torch
 from bayesgan.errors import BayesganError
 from bayesgan.gan import BayesianGAN
 from bayesgan.networks import mlp
-from bayesgan.settings import parse_settings
+from bayesgan.samples import Sample
+from bayesgan.settings import Settings, parse_settings
 from bayesgan.training import Metrics, Run
 
 
 def fresh(seed: int = 0, **settings: Any) -> BayesianGAN:
     values = {"generators": 2, "real_batch": 8, "fake_batch": 8, "burn_in": 10, "iterations": 40, "thin": 10}
     data = torch.randn(50, 3, generator=torch.Generator().manual_seed(7))
-    return BayesianGAN(parse_settings(**(values | settings)), mlp(10, 8, 3), mlp(3, 8, 1), data, seed)
+    return BayesianGAN(parse_settings(Settings, **(values | settings)), mlp(10, 8, 3), mlp(3, 8, 1), data, seed)
 
 
-def evaluate(gan: BayesianGAN) -> Metrics:
+def evaluate(gan: BayesianGAN, sample: Sample) -> Metrics:
     return {"draw": gan.noise(1, 1, "evaluation").sum().item()}
 
 

@@ -8,6 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from bayesgan.networks import GaussianNoise
+from bayesgan.posterior import log_prior
+
 
 class _Unflatten(torch.autograd.Function):
     """Views of (chains, weights) as parameters (chains, *shape), whose gradients are gathered in one copy.
@@ -38,19 +41,63 @@ class Population:
     """Many weight vectors of one architecture, run in one call.
 
     ``theta`` is (chains, weights) and belongs to the caller; this class only knows how a row of it becomes
-    the named parameters of ``network``.
+    the named parameters of ``network``. The buffers of ``network`` (statistics of normalisations) have a row of a
+    flat tensor for each chain too.
     """
 
     def __init__(self, network: nn.Module) -> None:
         self._network = copy.deepcopy(network).to("meta")  # its own weights are never used
         self._names = [name for name, _ in network.named_parameters()]
         self._shapes = [weight.shape for weight in network.parameters()]
+        self._buffer_names = [name for name, _ in network.named_buffers()]
+        self._buffer_shapes = [buffer.shape for buffer in network.buffers()]
+        # vmap turns convolutions of many chains into grouped ones, which take up to 1.5 times as long as one
+        # chain after another; matrix products it joins.
+        self._convolutions = any(isinstance(part, nn.Conv2d | nn.ConvTranspose2d) for part in network.modules())
+        self._noises = [part for part in self._network.modules() if isinstance(part, GaussianNoise)]
         self.weights = sum(shape.numel() for shape in self._shapes)
+        self.dimension = self.weights  # numbers that describe one chain
+        self.buffers = sum(shape.numel() for shape in self._buffer_shapes)
 
-    def __call__(self, theta: Tensor, inputs: Tensor) -> Tensor:
-        """Outputs (chains, n, …) for inputs (chains, n, …): row c of ``theta`` sees ``inputs[c]``."""
+    def draw_noise_from(self, stream: torch.Generator) -> None:
+        """Let the noise on the network's layers, if it has any, come from ``stream``."""
+        for part in self._noises:
+            part.stream = stream
+
+    def __call__(self, theta: Tensor, inputs: Tensor, statistics: Tensor | None = None) -> Tensor:
+        """Outputs (chains, n, …) for inputs (chains, n, …): row c of ``theta`` sees ``inputs[c]``.
+
+        With ``statistics`` (chains, buffers) these normalise, and each image is treated by itself; without, the
+        images of a chain are normalised as one batch.
+        """
         parts = _Unflatten.apply(theta, self._shapes)  # type: ignore[no-untyped-call]
-        return torch.vmap(self._single)(dict(zip(self._names, parts, strict=True)), inputs)
+        if not self._convolutions:
+            return torch.vmap(self._single)(dict(zip(self._names, parts, strict=True)), inputs)
+        if statistics is None:
+            return self._each(parts, inputs, theta.new_zeros(len(theta), self.buffers), training=True)
+        return self._each(parts, inputs, statistics, training=False)
+
+    def statistics(self, theta: Tensor, inputs: Tensor) -> Tensor:
+        """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch without noise on layers."""
+        found = theta.new_zeros(len(theta), self.buffers)  # not empty: what it holds enters with weight 0, NaN too
+        if self.buffers > 0:
+            self._each(unflattened(theta, self._shapes), inputs, found, training=True, noisy=False)
+        return found
+
+    def _each(
+        self, parts: tuple[Tensor, ...], inputs: Tensor, statistics: Tensor, training: bool, noisy: bool = True
+    ) -> Tensor:
+        rows = zip(*(part.unbind(0) for part in parts), strict=True)
+        buffers = unflattened(statistics, self._buffer_shapes) if self.buffers else ()
+        self._network.train(training)
+        for noise in self._noises:
+            noise.train(training and noisy)
+        outputs = []
+        for chain, row in enumerate(rows):
+            named = dict(zip(self._names, row, strict=True))
+            named |= {name: part[chain] for name, part in zip(self._buffer_names, buffers, strict=True)}
+            outputs.append(functional_call(self._network, named, (inputs[chain],)))
+        return torch.stack(outputs)
 
     def _single(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
         return functional_call(self._network, parameters, (inputs,))
@@ -66,11 +113,52 @@ class Population:
         different chains switch on at different places. Without it every network starts as a cone at the origin.
         """
         theta = torch.empty(chains, self.weights, device=rng.device, dtype=dtype)
-        for part in self.named(theta).values():
-            fan_in = part[0, 0].numel() if part.dim() > 2 else 1
+        for shape, part in zip(self._shapes, unflattened(theta, self._shapes), strict=True):
+            fan_in = math.prod(shape[1:])  # 1 for a bias
             part.normal_(std=math.sqrt(1.0 / (3.0 * fan_in)), generator=rng)
         return theta
+
+    def drawn(self, theta: Tensor, rng: torch.Generator) -> Tensor:
+        """The weights (chains, weights) that ``theta`` stands for: itself."""
+        return theta
+
+    def log_prior(self, theta: Tensor, variance: float | None) -> Tensor:
+        """log p(θ) of each chain, up to a constant (:func:`bayesgan.posterior.log_prior`)."""
+        return log_prior(theta, variance)
 
     def prior_draw(self, chains: int, variance: float, rng: torch.Generator) -> Tensor:
         """Weights (chains, weights) drawn from the prior N(0, variance · I): step 1 of Section 2."""
         return torch.randn(chains, self.weights, device=rng.device, generator=rng) * math.sqrt(variance)
+
+
+class MeanField(Population):
+    r"""Populations of Gaussians q(w) = N(μ, diag σ²) over the weights: variational inference (LFVI-GAN).
+
+    ``theta`` is (chains, 2 · weights): μ, then log σ. Its "log prior" is the part of the evidence lower bound that does
+    not need data, :math:`E_q[\log p(w)] + H[q] = \sum \log\sigma - (\mu^2+\sigma^2)/(2 s^2)` up to a constant, and a
+    likelihood at weights :math:`w = \mu + \sigma\epsilon` has the reparameterised gradient (Kingma & Welling 2014,
+    https://arxiv.org/abs/1312.6114).
+    """
+
+    START = -5.0  # of log σ: narrow, so that the networks learn as usual at first
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__(network)
+        self.dimension = 2 * self.weights
+
+    def initial(self, chains: int, rng: torch.Generator, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Starting Gaussians: means as :meth:`Population.initial`, deviations e^-5."""
+        means = super().initial(chains, rng, dtype)
+        return torch.cat([means, torch.full_like(means, self.START)], 1)
+
+    def drawn(self, theta: Tensor, rng: torch.Generator) -> Tensor:
+        """Weights (chains, weights), a draw from each chain's q."""
+        means, log_deviations = theta.chunk(2, dim=1)
+        noise = torch.empty_like(means).normal_(generator=rng)
+        return means + log_deviations.exp() * noise
+
+    def log_prior(self, theta: Tensor, variance: float | None) -> Tensor:
+        """E_q[log p(w)] + H[q] of each chain, up to a constant."""
+        means, log_deviations = theta.chunk(2, dim=1)
+        entropy = log_deviations.sum(1)
+        return entropy + log_prior(means, variance) + log_prior(log_deviations.exp(), variance)

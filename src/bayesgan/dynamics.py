@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
-Dynamics = Literal["plain", "frozen", "running"]
+Dynamics = Literal["plain", "frozen", "running", "adam"]
 Schedule = Literal["per-datum", "constant", "cyclical"]
 
 NOISE_BLOCKS = 10
@@ -61,6 +61,19 @@ class State:
     def at(cls, theta: Tensor) -> "State":
         """At rest at ``theta``."""
         return cls(theta, torch.zeros_like(theta), torch.zeros_like(theta), torch.zeros((), device=theta.device))
+
+    def repeated(self, copies: int) -> "State":
+        """The same population ``copies`` times over: (copies · chains, weights)."""
+        if copies == 1:
+            return self
+        preconditioner = None if self.preconditioner is None else self.preconditioner.repeat(copies, 1)
+        return State(
+            self.theta.repeat(copies, 1),
+            self.momentum.repeat(copies, 1),
+            self.second_moment.repeat(copies, 1),
+            self.adam_steps,
+            preconditioner,
+        )
 
 
 def adam_step(state: State, gradient: Tensor, settings: Adam) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from bayesgan import dynamics
-from bayesgan.chains import Population
+from bayesgan.chains import MeanField, Population
 from bayesgan.coupling import grouped
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
@@ -14,13 +14,17 @@ from bayesgan.posterior import (
     GAMES,
     discriminator_log_posterior,
     generator_log_posterior,
-    log_prior,
+    labelled_log_likelihood,
     marginalise,
+    matching_log_posterior,
+    reality,
 )
 from bayesgan.rng import stream
+from bayesgan.samples import Sample
 from bayesgan.settings import Settings
 
-STREAMS = ("initial", "noise", "data", "dynamics", "evaluation", "diagnostics")
+CALIBRATION = 500
+STREAMS = ("initial", "noise", "data", "labels", "weights", "layers", "dynamics", "evaluation", "diagnostics")
 
 
 @dataclass
@@ -31,83 +35,187 @@ class LogPosteriors:
     discriminators: Tensor
 
 
+@dataclass(frozen=True)
+class Labels:
+    """The labelled points D_s: ``indices`` (N_s,) into the data, ``classes`` (N_s,) in 0 … K−1, and K itself."""
+
+    indices: Tensor
+    classes: Tensor
+    number: int
+
+
 class BayesianGAN:
     """Posterior samples {θ_g^{j,m}}, {θ_d^{j,m}} and the data they are conditioned on.
 
     Args:
         settings: every number of the run.
         generator: architecture of one generator, from (n, noise_dim) to (n, *point).
-        discriminator: architecture of one discriminator, from (n, *point) to (n, 1) logits.
-        data: the training points X, (N, *point), already on the device to compute on.
+        discriminator: architecture of one discriminator, from (n, *point) to (n, K + features): class logits (K = 1
+            without labels), then what feature matching compares.
+        data: the training points X, (N, *point), already on the device to compute on; bytes stand for [−1, 1].
         seed: of every random draw.
+        labels: of some of the points; None is the unsupervised GAN.
     """
 
     def __init__(
-        self, settings: Settings, generator: nn.Module, discriminator: nn.Module, data: Tensor, seed: int
+        self,
+        settings: Settings,
+        generator: nn.Module,
+        discriminator: nn.Module,
+        data: Tensor,
+        seed: int,
+        labels: Labels | None = None,
     ) -> None:
         self.settings = settings
         self.data = data
         self.data_size = len(data)
+        self.labels = labels
+        self.classes = labels.number if labels is not None else 1
         self.iteration = 0
+        self.log_likelihood: dict[str, Tensor] = {}  # of the last iteration, for one data point, mean over chains
         self.groups = grouped(settings.coupling, settings.generators, settings.discriminators, settings.replicas)
         self.game = GAMES[settings.game]
         self.rng = {name: stream(seed, name, data.device) for name in STREAMS}
         self.seen = torch.zeros(self.data_size, dtype=torch.bool, device=data.device)
-        self.generator = Population(generator)
-        self.discriminator = Population(discriminator)
+        family = MeanField if settings.family == "mean-field" else Population
+        self.generator = family(generator)
+        self.discriminator = family(discriminator)
+        self.discriminator.draw_noise_from(self.rng["layers"])
         self.generators = self._initial(self.generator, settings.generators * settings.replicas)
         self.discriminators = self._initial(self.discriminator, settings.discriminators * settings.replicas)
+        self._subsets = self._draw_subsets(stream(seed, "subsets", data.device))
+        self._calibration = self._draw_calibration(stream(seed, "calibration", data.device))
 
     def _initial(self, population: Population, chains: int) -> State:
-        return State.at(population.initial(chains, self.rng["initial"], self.data.dtype))
+        return State.at(population.initial(chains, self.rng["initial"], self.dtype))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of weights and computations."""
+        return self.data.dtype if self.data.is_floating_point() else torch.float32
+
+    def _draw_subsets(self, rng: torch.Generator) -> Tensor | None:
+        """The points (discriminator chains, share · N) that each discriminator sees; None: all of them."""
+        if self.settings.data_share == 1.0:
+            return None
+        size = max(1, round(self.settings.data_share * self.data_size))
+        chains = range(len(self.discriminators.theta))
+        drawn = [torch.randperm(self.data_size, generator=rng, device=rng.device)[:size] for _ in chains]
+        return torch.stack(drawn)
+
+    def _draw_calibration(self, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Indices of training points and noise, the same for all chains, that statistics are taken from."""
+        indices = torch.randperm(self.data_size, generator=rng, device=rng.device)[:CALIBRATION]
+        noise = torch.randn(CALIBRATION, self.settings.noise_dim, generator=rng, device=rng.device, dtype=self.dtype)
+        return indices, noise
+
+    def points(self, indices: Tensor) -> Tensor:
+        """The data at ``indices`` (...), as numbers (..., *point)."""
+        points = self.data[indices]
+        return points if points.is_floating_point() else as_numbers(points)
 
     # The posteriors of every chain, with z and the other population marginalised
 
     def fakes(self, theta_g: Tensor, noise: Tensor) -> Tensor:
         """G(z; θ_g): (generator chains, noise batches · n_g, *point)."""
-        return self.generator(theta_g, noise)
+        return self.generator(self.generator.drawn(theta_g, self.rng["weights"]), noise)
 
-    def fake_logits(self, theta_d: Tensor, fakes: Tensor) -> Tensor:
+    def facing(self, weights_d: Tensor, fakes: Tensor) -> Tensor:
         """Each discriminator on the points of each generator of its group.
 
-        (groups, discriminators, generators, noise batches, n_g).
+        (groups, discriminators, generators, noise batches, n_g, K + features).
         """
         groups, generators, discriminators = self.groups
         facing = fakes.reshape(groups, 1, -1, *fakes.shape[2:]).expand(-1, discriminators, *[-1] * (fakes.dim() - 1))
-        logits = self.discriminator(theta_d, facing.flatten(0, 1))
-        return logits.view(groups, discriminators, generators, self.settings.noise_batches, self.settings.fake_batch)
+        outputs = self.discriminator(weights_d, facing.flatten(0, 1))
+        batches = (self.settings.noise_batches, self.settings.fake_batch)
+        return outputs.view(groups, discriminators, generators, *batches, -1)
 
-    def generator_log_posterior(self, theta_g: Tensor, theta_d: Tensor, noise: Tensor) -> Tensor:
-        """log p(θ_g | θ_d) of every generator chain: Eq. 1 joined over noise batches and discriminators."""
-        groups, generators, _ = self.groups
-        logits = self.fake_logits(theta_d, self.fakes(theta_g, noise))
-        prior = log_prior(theta_g, self.settings.prior_variance).view(groups, 1, generators, 1)
-        log_p = generator_log_posterior(logits, prior, self.data_size, self.game)
+    def generator_log_posterior(
+        self, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None = None
+    ) -> Tensor:
+        """log p(θ_g | θ_d) of every generator chain: Eq. 1 or 3 joined over noise batches and discriminators.
+
+        ``real``, (discriminator chains, n_d, *point), is what feature matching compares with.
+        """
+        groups, generators, discriminators = self.groups
+        weights_d = self.discriminator.drawn(theta_d, self.rng["weights"])
+        outputs = self.facing(weights_d, self.fakes(theta_g, noise))
+        prior = self.generator.log_prior(theta_g, self.settings.prior_variance).view(groups, 1, generators, 1)
+        if real is None:
+            logits = reality(outputs[..., : self.classes])
+            log_p = generator_log_posterior(logits, prior, self.data_size, self.game)
+        else:
+            with torch.no_grad():
+                features = self.discriminator(weights_d, real)[..., self.classes :]
+            features = features.view(groups, discriminators, 1, 1, *features.shape[1:])
+            log_p = matching_log_posterior(outputs[..., self.classes :], features, prior, self.data_size)
+        self._remember("generators", log_p - prior)
         return marginalise(log_p, (1, 3), self.settings.marginal).flatten()
 
-    def discriminator_log_posterior(self, theta_d: Tensor, fakes: Tensor, real: Tensor) -> Tensor:
-        """log p(θ_d | X, θ_g) of every discriminator chain: Eq. 2 joined over noise batches and generators.
+    def discriminator_log_posterior(
+        self, theta_d: Tensor, fakes: Tensor | None, real: Tensor, labelled: tuple[Tensor, Tensor] | None = None
+    ) -> Tensor:
+        """log p(θ_d | X, θ_g) of every discriminator chain: Eq. 2 or 4 joined over noise batches and generators.
 
-        ``real`` is (discriminator chains, n_d, *point): each chain has its own mini-batch.
+        ``real`` is (discriminator chains, n_d, *point): each chain has its own mini-batch. ``labelled`` are points
+        (discriminator chains, n_s, *point) and their classes. Without ``fakes`` the labels are all there is.
         """
+        settings = self.settings
         groups, _, discriminators = self.groups
-        real_logits = self.discriminator(theta_d, real).view(groups, discriminators, 1, 1, -1)
-        prior = log_prior(theta_d, self.settings.prior_variance).view(groups, discriminators, 1, 1)
-        fake_logits = self.fake_logits(theta_d, fakes)
-        log_p = discriminator_log_posterior(real_logits, fake_logits, prior, self.data_size, self.game)
-        return marginalise(log_p, (2, 3), self.settings.marginal).flatten()
+        weights = self.discriminator.drawn(theta_d, self.rng["weights"])
+        prior = self.discriminator.log_prior(theta_d, settings.prior_variance).view(groups, discriminators, 1, 1)
+        log_p = prior
+        if fakes is not None:
+            real_logits = reality(self.discriminator(weights, real)[..., : self.classes])
+            fake_logits = reality(self.facing(weights, fakes)[..., : self.classes])
+            log_p = discriminator_log_posterior(
+                real_logits.view(groups, discriminators, 1, 1, -1),
+                fake_logits,
+                prior,
+                self.data_size,
+                self.game,
+                settings.label_smoothing,
+            )
+        if labelled is not None and self.labels is not None:
+            points, classes = labelled
+            logits = self.discriminator(weights, points)[..., : self.classes]
+            size = len(self.labels.indices)
+            weight = self.data_size / size if settings.label_weight is None else settings.label_weight
+            log_likelihood = labelled_log_likelihood(logits, classes, size, weight, self.game)
+            log_p = log_p + log_likelihood.view(groups, discriminators, 1, 1)
+        self._remember("discriminators", log_p - prior)
+        return marginalise(log_p, (2, 3), settings.marginal).flatten()
+
+    def _remember(self, population: str, log_likelihood: Tensor) -> None:
+        self.log_likelihood[population] = log_likelihood.detach().mean() / self.data_size
 
     # Their stochastic gradients
 
     def noise(self, chains: int, points: int, stream: str = "noise") -> Tensor:
         """White noise z ~ N(0, I), (chains, points, noise_dim)."""
         shape = (chains, points, self.settings.noise_dim)
-        return torch.randn(shape, generator=self.rng[stream], device=self.data.device, dtype=self.data.dtype)
+        return torch.randn(shape, generator=self.rng[stream], device=self.data.device, dtype=self.dtype)
 
     def mini_batches(self, stream: str = "data") -> Tensor:
         """Indices (discriminator chains, n_d), drawn independently: the gradient noise is white in time."""
         shape = (len(self.discriminators.theta), self.settings.real_batch)
-        return torch.randint(self.data_size, shape, generator=self.rng[stream], device=self.data.device)
+        if self._subsets is None:
+            return torch.randint(self.data_size, shape, generator=self.rng[stream], device=self.data.device)
+        size = self._subsets.shape[1]
+        return self._subsets.gather(1, torch.randint(size, shape, generator=self.rng[stream], device=self.data.device))
+
+    def labelled_batches(self, stream: str = "labels") -> tuple[Tensor, Tensor] | None:
+        """Labelled points (discriminator chains, n_s, *point) and their classes: all, or each chain's mini-batch."""
+        if self.labels is None:
+            return None
+        chains, size = len(self.discriminators.theta), len(self.labels.indices)
+        if size <= self.settings.label_batch:
+            chosen = torch.arange(size, device=self.data.device).expand(chains, -1)
+        else:
+            shape = (chains, self.settings.label_batch)
+            chosen = torch.randint(size, shape, generator=self.rng[stream], device=self.data.device)
+        return self.points(self.labels.indices[chosen]), self.labels.classes[chosen]
 
     def _noise_batches(self, stream: str) -> Tensor:
         points = self.settings.noise_batches * self.settings.fake_batch
@@ -115,21 +223,24 @@ class BayesianGAN:
 
     def generator_gradient(self, stream: str = "noise") -> tuple[Tensor, Tensor]:
         """∂ log p(θ_g | θ_d)/∂θ_g and log p(θ_g | θ_d), on fresh noise."""
+        noise = self._noise_batches(stream)
+        real = self.points(self.mini_batches(stream)) if self.settings.feature_matching else None
         theta = self.generators.theta.requires_grad_()
-        log_p = self.generator_log_posterior(theta, self.discriminators.theta, self._noise_batches(stream))
-        (gradient,) = torch.autograd.grad(log_p.sum(), theta)
-        theta.requires_grad_(False)
-        return gradient, log_p.detach()
+        log_p = self.generator_log_posterior(theta, self.discriminators.theta, noise, real)
+        return _gradient(log_p, theta), log_p.detach()
 
-    def discriminator_gradient(self, indices: Tensor, stream: str = "noise") -> tuple[Tensor, Tensor]:
+    def discriminator_gradient(
+        self, indices: Tensor, stream: str = "noise", label_stream: str = "labels"
+    ) -> tuple[Tensor, Tensor]:
         """∂ log p(θ_d | X, θ_g)/∂θ_d and log p(θ_d | X, θ_g), on fresh noise and the points of ``indices``."""
-        with torch.no_grad():
-            fakes = self.fakes(self.generators.theta, self._noise_batches(stream))
+        fakes = None
+        if self.settings.generators > 0:
+            with torch.no_grad():
+                fakes = self.fakes(self.generators.theta, self._noise_batches(stream))
+        labelled = self.labelled_batches(label_stream)
         theta = self.discriminators.theta.requires_grad_()
-        log_p = self.discriminator_log_posterior(theta, fakes, self.data[indices])
-        (gradient,) = torch.autograd.grad(log_p.sum(), theta)
-        theta.requires_grad_(False)
-        return gradient, log_p.detach()
+        log_p = self.discriminator_log_posterior(theta, fakes, self.points(indices), labelled)
+        return _gradient(log_p, theta), log_p.detach()
 
     # Algorithm 1
 
@@ -137,11 +248,12 @@ class BayesianGAN:
         """One iteration of Algorithm 1: every generator chain, then every discriminator chain."""
         settings = self.settings
         if self.iteration == settings.burn_in:
-            dynamics.hand_over(self.generators, settings.dynamics, self._adam(settings.generator_rate))
-            dynamics.hand_over(self.discriminators, settings.dynamics, self._adam(settings.discriminator_rate))
+            self._end_burn_in()
         self.iteration += 1
-        gradient, log_p_generators = self.generator_gradient()
-        self._move(self.generators, gradient, settings.generator_rate)
+        log_p_generators = self.data.new_zeros(0)
+        if settings.generators > 0:
+            gradient, log_p_generators = self.generator_gradient()
+            self._move(self.generators, gradient, settings.generator_rate)
         for _ in range(settings.discriminator_steps):
             indices = self.mini_batches()
             self.seen[indices] = True
@@ -151,6 +263,42 @@ class BayesianGAN:
                 self.discriminators.theta.clamp_(-settings.clip, settings.clip)
         self._stop_if_diverged()
         return LogPosteriors(log_p_generators, log_p_discriminators)
+
+    def _end_burn_in(self) -> None:
+        settings = self.settings
+        if settings.dynamics != "adam":
+            dynamics.hand_over(self.generators, settings.dynamics, self._adam(settings.generator_rate))
+            dynamics.hand_over(self.discriminators, settings.dynamics, self._adam(settings.discriminator_rate))
+        self.branch()
+
+    def branch(self) -> None:
+        """Let every group of chains go on as ``branches`` copies, each with noise and mini-batches of its own."""
+        copies = self.settings.branches
+        self.groups = self.groups._replace(number=self.groups.number * copies)
+        self.generators = self.generators.repeated(copies)
+        self.discriminators = self.discriminators.repeated(copies)
+        if self._subsets is not None:
+            self._subsets = self._subsets.repeat(copies, 1)
+
+    @torch.no_grad()
+    def sample(self) -> Sample:
+        """What is collected: the weights of every chain and the statistics of its normalisations.
+
+        A discriminator's are those of ``CALIBRATION`` unlabelled training points, a generator's of as much noise:
+        always the same ones, seen as one batch by the weights as they are now.
+        """
+        indices, noise = self._calibration
+        generators = self.generator.drawn(self.generators.theta, self.rng["evaluation"])
+        discriminators = self.discriminator.drawn(self.discriminators.theta, self.rng["evaluation"])
+        points = self.points(indices)
+        return {
+            "generators": generators,
+            "generator_statistics": self.generator.statistics(generators, noise.expand(len(generators), -1, -1)),
+            "discriminators": discriminators,
+            "discriminator_statistics": self.discriminator.statistics(
+                discriminators, points.expand(len(discriminators), *points.shape)
+            ),
+        }
 
     @property
     def sampling(self) -> bool:
@@ -172,7 +320,7 @@ class BayesianGAN:
 
     def _move(self, state: State, gradient: Tensor, rate: float) -> None:
         settings = self.settings
-        if not self.sampling:
+        if not self.sampling or settings.dynamics == "adam":
             dynamics.adam_step(state, gradient, self._adam(rate))
             return
         if settings.dynamics == "running":
@@ -186,8 +334,8 @@ class BayesianGAN:
         stream = "diagnostics"
         difference_g = self.generator_gradient(stream)[0] - self.generator_gradient(stream)[0]
         difference_d = (
-            self.discriminator_gradient(self.mini_batches(stream), stream)[0]
-            - self.discriminator_gradient(self.mini_batches(stream), stream)[0]
+            self.discriminator_gradient(self.mini_batches(stream), stream, stream)[0]
+            - self.discriminator_gradient(self.mini_batches(stream), stream, stream)[0]
         )
         settings = self.settings
         step_g, step_d = self.step_size(settings.generator_rate), self.step_size(settings.discriminator_rate)
@@ -208,3 +356,14 @@ class BayesianGAN:
                     f"The weights of {kind} chain {chain} are no longer finite at iteration {self.iteration}: "
                     f"lower {pace}; everything written so far is kept."
                 )
+
+
+def as_numbers(pixels: Tensor) -> Tensor:
+    """Bytes 0 … 255 as numbers from −1 to 1, the range of the generator's tanh."""
+    return pixels.to(torch.float32).div_(127.5).sub_(1.0)
+
+
+def _gradient(log_p: Tensor, theta: Tensor) -> Tensor:
+    (gradient,) = torch.autograd.grad(log_p.sum(), theta)
+    theta.requires_grad_(False)
+    return gradient

@@ -1,7 +1,9 @@
 r"""The conditional posteriors of the weights, as pure functions of discriminator logits.
 
-With a logit :math:`l = \log D/(1-D)`, :math:`\log D` is ``logsigmoid(l)`` and :math:`\log(1-D)` is
-``logsigmoid(-l)``: neither underflows. All densities are full-data densities up to a constant: the
+With the logit :math:`l = \log D/(1-D)` of being real, :math:`\log D` is ``logsigmoid(l)`` and :math:`\log(1-D)` is
+``logsigmoid(-l)``: neither underflows. With K classes that logit is the :func:`reality` of the class logits.
+
+All densities are full-data densities up to a constant: the
 likelihood of a mini-batch is multiplied by N/n (Appendix A.1), the prior counts once.
 """
 
@@ -10,28 +12,57 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import logsigmoid
+from torch.nn.functional import logsigmoid, softplus
 
 Marginal = Literal["sum", "mean", "density"]
-GameName = Literal["jensen-shannon", "wasserstein"]
+GameName = Literal["jensen-shannon", "wasserstein", "classification"]
 
 
 class Game(NamedTuple):
-    """What a logit is worth, in log likelihood: of a real point, of a generated one, to its generator."""
+    """What a logit is worth, in log likelihood: of a real point, of a generated one, to its generator.
+
+    ``labelled`` takes the logit of the point's class and its :func:`reality`.
+    """
 
     real: Callable[[Tensor], Tensor]
     fake: Callable[[Tensor], Tensor]
     fool: Callable[[Tensor], Tensor]
+    labelled: Callable[[Tensor, Tensor], Tensor]
+
+
+def reality(logits: Tensor) -> Tensor:
+    r"""log Σ_y D(x=y)/D(x=0) of class logits (..., K): what says that a point is real.
+
+    The discriminator is the softmax over K+1 classes whose logit of class 0, "generated", is the constant 0. A softmax
+    with K+1 free logits is the same after subtracting the first one from all. Hence
+    :math:`\log\sum_y D(x=y) = \log\sigma(r)` and :math:`\log D(x=0) = \log\sigma(-r)` with r the log-sum-exp of the K
+    logits; with K = 1 that is the two-class discriminator of Eqs. 1 and 2.
+    """
+    return logits.logsumexp(-1)
 
 
 def _log_not(logits: Tensor) -> Tensor:
     return logsigmoid(-logits)
 
 
+def _log_class(own: Tensor, real: Tensor) -> Tensor:
+    """log D(x=y), with K+1 classes."""
+    return own - softplus(real)
+
+
+def _log_class_of_real(own: Tensor, real: Tensor) -> Tensor:
+    """log p(y | x, real), with K classes."""
+    return own - real
+
+
 GAMES: dict[GameName, Game] = {
-    "jensen-shannon": Game(real=logsigmoid, fake=_log_not, fool=logsigmoid),
+    "jensen-shannon": Game(real=logsigmoid, fake=_log_not, fool=logsigmoid, labelled=_log_class),
     # The critic's value stands in for the log likelihood; the caller keeps the critic Lipschitz.
-    "wasserstein": Game(real=torch.positive, fake=torch.neg, fool=torch.positive),
+    "wasserstein": Game(real=torch.positive, fake=torch.neg, fool=torch.positive, labelled=_log_class_of_real),
+    # Labels only: nobody to play with.
+    "classification": Game(
+        real=torch.zeros_like, fake=torch.zeros_like, fool=torch.zeros_like, labelled=_log_class_of_real
+    ),
 }
 
 
@@ -66,29 +97,57 @@ def rescaled(log_likelihood: Tensor, data_size: int) -> Tensor:
 
 
 def generator_log_posterior(fake_logits: Tensor, prior: Tensor, data_size: int, game: Game) -> Tensor:
-    r"""Eq. 1, rescaled (A.1).
+    r"""Eqs. 1 and 3, rescaled (A.1).
 
     .. math:: \log p(\theta_g | z, \theta_d) = \frac{N}{n_g}\sum_i \log D(G(z^{(i)};\theta_g);\theta_d)
               + \log p(\theta_g | \alpha_g)
 
-    ``fake_logits`` is (..., n_g) and ``prior`` broadcasts against (...).
+    ``fake_logits`` is (..., n_g), logits of being real (with classes, their :func:`reality`: then Σ_y D(x=y) stands for
+    D), and ``prior`` broadcasts against (...).
     """
     return rescaled(game.fool(fake_logits), data_size) + prior
 
 
+def matching_log_posterior(fake_features: Tensor, real_features: Tensor, prior: Tensor, data_size: int) -> Tensor:
+    r"""Feature matching (Salimans et al. 2016, https://arxiv.org/abs/1606.03498) in the place of Eq. 1's likelihood.
+
+    .. math:: -N\,\Big\| \frac{1}{n_g}\sum_i f(G(z^{(i)};\theta_g)) - \frac{1}{n_d}\sum_i f(x^{(i)}) \Big\|^2
+              + \log p(\theta_g | \alpha_g)
+
+    ``fake_features`` is (..., n_g, F), ``real_features`` (..., n_d, F): f is a hidden layer of the discriminator.
+    """
+    distance = fake_features.mean(-2) - real_features.mean(-2)
+    return -data_size * distance.square().sum(-1) + prior
+
+
 def discriminator_log_posterior(
-    real_logits: Tensor, fake_logits: Tensor, prior: Tensor, data_size: int, game: Game
+    real_logits: Tensor, fake_logits: Tensor, prior: Tensor, data_size: int, game: Game, smoothing: float = 1.0
 ) -> Tensor:
-    r"""Eq. 2, rescaled (A.1).
+    r"""Eq. 2, or Eq. 4 without its labels, rescaled (A.1).
 
     .. math:: \log p(\theta_d | z, X, \theta_g) = \frac{N}{n_d}\sum_i \log D(x^{(i)};\theta_d)
               + \frac{N}{n_g}\sum_i \log(1 - D(G(z^{(i)};\theta_g);\theta_d)) + \log p(\theta_d | \alpha_d)
 
-    ``real_logits`` is (..., n_d), ``fake_logits`` (..., n_g); both and ``prior`` broadcast against (...).
+    ``real_logits`` is (..., n_d), ``fake_logits`` (..., n_g): logits of being real, with classes their
+    :func:`reality`. Both and ``prior`` broadcast against (...). With one-sided label smoothing a real point counts as
+    real with weight ``smoothing`` and as generated with the rest.
     """
-    real = rescaled(game.real(real_logits), data_size)
+    real = game.real(real_logits)
+    if smoothing < 1.0:
+        real = smoothing * real + (1.0 - smoothing) * game.fake(real_logits)
     fake = rescaled(game.fake(fake_logits), data_size)
-    return real + fake + prior
+    return rescaled(real, data_size) + fake + prior
+
+
+def labelled_log_likelihood(logits: Tensor, classes: Tensor, labelled_size: int, weight: float, game: Game) -> Tensor:
+    r"""The labelled term of Eq. 4, rescaled (A.1) and weighted.
+
+    .. math:: w\,\frac{N_s}{n_s}\sum_i \log D(x_s^{(i)} = y_s^{(i)};\theta_d)
+
+    ``logits`` is (..., n_s, K), ``classes`` (..., n_s) with values in 0 … K−1. The weight w is 1 in Eq. 4.
+    """
+    own = logits.gather(-1, classes.unsqueeze(-1)).squeeze(-1)
+    return rescaled(game.labelled(own, reality(logits)), labelled_size) * weight
 
 
 def marginalise(log_p: Tensor, over: tuple[int, ...], marginal: Marginal) -> Tensor:

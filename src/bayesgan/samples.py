@@ -7,13 +7,16 @@ from torch import Tensor
 
 from bayesgan.files import open_tensors, write_tensors
 
+Sample = dict[str, Tensor]  # generators, discriminators, and the statistics of each
+
 DIGITS = 8  # of an iteration in a file name, so that names sort as numbers do
 
 
 class SampleSet:
     """The weights of both populations after the burn-in, every ``thin`` iterations.
 
-    A file holds ``generators`` and ``discriminators``, each (chains, weights). Nothing is kept in memory.
+    A file holds ``generators`` and ``discriminators``, each (chains, weights), and the statistics of their
+    normalisations, (chains, buffers). Nothing is kept in memory.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -22,10 +25,9 @@ class SampleSet:
     def _path(self, iteration: int) -> Path:
         return self.folder / f"{iteration:0{DIGITS}d}.safetensors"
 
-    def append(self, iteration: int, generators: Tensor, discriminators: Tensor) -> None:
+    def append(self, iteration: int, sample: Sample) -> None:
         """Add both populations as they are after ``iteration``."""
-        tensors = {"generators": generators, "discriminators": discriminators}
-        write_tensors(self._path(iteration), tensors, {"iteration": str(iteration)})
+        write_tensors(self._path(iteration), sample, {"iteration": str(iteration)})
 
     @property
     def iterations(self) -> list[int]:

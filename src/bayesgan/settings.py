@@ -1,12 +1,13 @@
 """Every number that a run depends on, validated, in one record that is stored with the run."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bayesgan.coupling import Coupling, grouped
 from bayesgan.dynamics import Dynamics, Schedule
 from bayesgan.errors import BayesganError
+from bayesgan.networks import Normalisation
 from bayesgan.posterior import GameName, Marginal
 
 Count = Annotated[int, Field(ge=1)]
@@ -16,6 +17,8 @@ NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
+Family = Literal["weights", "mean-field"]
+
 
 class Settings(BaseModel):
     """The Bayesian GAN of Algorithm 1. The paper's symbol stands beside each setting that has one."""
@@ -23,10 +26,13 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     # populations
-    generators: Count = 10  # J_g
+    generators: Whole = 10  # J_g; 0 leaves a classifier that learns from the labels alone
     discriminators: Count = 2  # J_d
     replicas: Count = 1  # M: further weight sets, side by side
     coupling: Coupling = "algorithm1"
+    branches: Count = 1  # how many chains each one becomes after the burn-in
+    family: Family = "weights"  # what a chain is: a weight vector, or a Gaussian over weight vectors
+    data_share: Share = 1.0  # of the unlabelled points, drawn for each discriminator, that it ever sees
 
     # posteriors
     game: GameName = "jensen-shannon"
@@ -36,6 +42,12 @@ class Settings(BaseModel):
     noise_dim: Count = 10
     real_batch: Count = 64  # n_d, for each discriminator
     fake_batch: Count = 64  # n_g, for each noise batch of each generator
+    label_batch: Count = 100  # labelled points of an iteration, for each discriminator: all of them if they are fewer
+    label_weight: Positive | None = 1.0  # times each label counts, 1 in Eq. 4; None: N/N_s times
+
+    # tricks that the paper says its baselines needed
+    feature_matching: bool = False  # the generators match the mean features of real points
+    label_smoothing: Share = 1.0  # one-sided: how real a real point is
 
     # dynamics
     iterations: Count = 1000
@@ -59,7 +71,16 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         grouped(self.coupling, self.generators, self.discriminators, self.replicas)
-        if self.dynamics != "plain" and self.burn_in == 0:
+        if (self.generators == 0) != (self.game == "classification"):
+            raise BayesganError(
+                "Without generators there is only classification: set generators to 0 and game to 'classification', "
+                "or neither."
+            )
+        if self.dynamics == "adam" and self.temperature > 0:
+            raise BayesganError("Dynamics 'adam' have no noise: set the temperature to 0 or choose dynamics 'frozen'.")
+        if self.family == "mean-field" and self.dynamics != "adam":
+            raise BayesganError("Gaussians over weights are optimised, not sampled: choose dynamics 'adam' with them.")
+        if self.dynamics in ("frozen", "running") and self.burn_in == 0:
             raise BayesganError(
                 f"Dynamics '{self.dynamics}' take their mass from the Adam burn-in: "
                 "set burn_in to at least 1 or choose dynamics 'plain'."
@@ -72,10 +93,27 @@ class Settings(BaseModel):
         return self
 
 
-def parse_settings(**values: object) -> Settings:
+class ImageSettings(Settings):
+    """The same for images: the DCGAN pair and its training."""
+
+    noise_dim: Count = 100
+    generator_width: Count = 64  # channels of the widest map; deeper ones have twice as many each
+    discriminator_width: Count = 96
+    normalisation: Normalisation = "batch"
+
+    # more tricks
+    minibatch_discrimination: bool = False
+    feature_normalisation: bool = False
+    layer_noise: NotNegative = 0.0  # deviation of Gaussian noise on the inputs of every discriminator layer
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def parse_settings(kind: type[S], **values: object) -> S:
     """Settings from untrusted values; one sentence on the first that is wrong."""
     try:
-        return Settings.model_validate(values)
+        return kind.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])

@@ -22,12 +22,12 @@ from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.files import open_tensors, read_text, write_tensors, write_text
 from bayesgan.gan import BayesianGAN
-from bayesgan.samples import SampleSet
+from bayesgan.samples import Sample, SampleSet
 
 STATE_TENSORS = ("theta", "momentum", "second_moment", "adam_steps", "preconditioner")
 
 Metrics = dict[str, Any]
-Evaluate = Callable[[BayesianGAN], Metrics]
+Evaluate = Callable[[BayesianGAN, Sample], Metrics]
 Progress = Callable[[int, Metrics], None]
 
 
@@ -119,16 +119,18 @@ class Run:
                 self.seconds += time.monotonic() - started
                 last = gan.iteration == settings.iterations
                 collected = gan.sampling and (gan.iteration - settings.burn_in) % settings.thin == 0
-                if collected:
-                    self.samples.append(gan.iteration, gan.generators.theta, gan.discriminators.theta)
                 if collected or last or gan.iteration % every == 0:
+                    sample = gan.sample()
+                    if collected:
+                        self.samples.append(gan.iteration, sample)
                     record: Metrics = {"iteration": gan.iteration, "seconds": round(self.seconds, 3)}
                     record["log_posterior"] = {
-                        name: log_p.mean().item() for name, log_p in vars(log_posteriors).items()
+                        name: log_p.mean().item() for name, log_p in vars(log_posteriors).items() if len(log_p) > 0
                     }
-                    if collected:
+                    record["log_likelihood"] = {name: mean.item() for name, mean in gan.log_likelihood.items()}
+                    if collected and settings.temperature > 0:
                         record["gradient_noise_over_friction"] = gan.gradient_noise()
-                    record |= evaluate(gan)
+                    record |= evaluate(gan, sample)
                     self.metrics.append(record)
                     log.write(json.dumps(record) + "\n")
                 before, clock = clock, time.monotonic()
@@ -163,6 +165,8 @@ class Run:
             try:
                 metadata, names = tensors.metadata(), set(tensors.keys())
                 gan.iteration = int(metadata["iteration"])
+                if gan.sampling:
+                    gan.branch()
                 self.seconds, self.total_seconds = float(metadata["seconds"]), float(metadata["total_seconds"])
                 gan.seen = tensors.get_tensor("seen")
                 for name, rng in gan.rng.items():

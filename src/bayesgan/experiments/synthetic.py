@@ -17,6 +17,7 @@ from bayesgan.methods import MethodName, settings_for
 from bayesgan.metrics import JensenShannon, coverage
 from bayesgan.networks import mlp
 from bayesgan.rng import stream
+from bayesgan.samples import Sample
 from bayesgan.settings import Settings
 from bayesgan.training import Metrics, Run
 
@@ -104,8 +105,8 @@ def _one(
         seed=seed,
     )
 
-    def evaluate(gan: BayesianGAN) -> Metrics:
-        points = flat(generate(gan, gan.generators.theta, len(data.test), gan.rng["evaluation"]))[: len(data.test)]
+    def evaluate(gan: BayesianGAN, sample: Sample) -> Metrics:
+        points = flat(generate(gan, sample["generators"], len(data.test), gan.rng["evaluation"]))[: len(data.test)]
         return {"jsd": divergence(points), "coverage": coverage(points, data.centres)}
 
     training = Run(gan, folder, label)

@@ -1,58 +1,27 @@
-"""The command line: parse, call, print."""
+"""``bayesgan synthetic``: Figure 1."""
 
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-import torch
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bayesgan import __version__, environment
+from bayesgan import environment
+from bayesgan.cli.shared import Device, Iterations, Threads, console, listed, numbers, progress_bar
 from bayesgan.coupling import Coupling
 from bayesgan.data.synthetic import SyntheticName
 from bayesgan.dynamics import Dynamics, Schedule
-from bayesgan.errors import BayesganError
 from bayesgan.experiments.synthetic import Finished, Plan, run
 from bayesgan.methods import NAMES
 from bayesgan.posterior import Marginal
 from bayesgan.settings import Settings
 from bayesgan.training import Metrics
 
-app = typer.Typer(
-    help="Bayesian GANs: posteriors over the weights of generators and discriminators, sampled by SGHMC.",
-    add_completion=False,
-    rich_markup_mode="rich",
-)
-console = Console(stderr=True)
-
-INTERRUPTED = 130  # what typer returns for Ctrl-C
-
-T = TypeVar("T")
 DEFAULTS = {name: field.default for name, field in Settings.model_fields.items()}
 
-# Options that every training command takes
-Iterations = Annotated[int, typer.Option(help="Iterations of Algorithm 1.")]
-Threads = Annotated[int | None, typer.Option(help="CPU threads; one for each core by default.")]
-Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, …")]
 
-
-@app.callback(invoke_without_command=True)
-def _top(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
-) -> None:
-    if version:
-        print(__version__)
-    elif context.invoked_subcommand is None:
-        print(context.get_help())
-
-
-@app.command()
 def synthetic(
     data: Annotated[SyntheticName, typer.Option(help="Ten clusters, or the paper's linear-Gaussian plane.")] = (
         "clusters"
@@ -100,9 +69,9 @@ def synthetic(
     """
     plan = Plan(
         data=data,
-        dims=_numbers("--dims", dims, at_least=2),
+        dims=numbers("--dims", dims, at_least=2),
         methods=_names("--methods", methods),
-        seeds=(seed,) if seed is not None else _numbers("--seeds", seeds, at_least=0),
+        seeds=(seed,) if seed is not None else numbers("--seeds", seeds, at_least=0),
         settings={
             **_phases(iterations, burn_in, thin),
             "generators": generators,
@@ -117,19 +86,6 @@ def synthetic(
             "step_ratio": step_ratio,
         },
     )
-    _synthetic(plan, out, threads, device)
-
-
-@app.command()
-def demo(
-    seed: Annotated[int, typer.Option(help="Seed of data, initial weights and noise.", min=0)] = 0,
-    iterations: Annotated[int, typer.Option(help="Iterations of Algorithm 1.", min=10)] = 500,
-    threads: Threads = None,
-    device: Device = "cpu",
-    out: Annotated[Path, typer.Option(help="Folder for the picture and the runs.")] = Path("demo"),
-) -> None:
-    """See it work in a minute: the synthetic experiment, small, on one seed."""
-    plan = Plan(dims=(100,), seeds=(seed,), settings=_phases(iterations, burn_in=iterations * 3 // 5, thin=None))
     _synthetic(plan, out, threads, device)
 
 
@@ -151,14 +107,14 @@ def _synthetic(plan: Plan, out: Path, threads: int | None, device: str) -> None:
     chosen = environment.use(device, threads)
     order = list(plan.runs())
     length = plan.settings["iterations"]
-    with _progress() as progress:
-        task = progress.add_task("", total=len(order) * length, jsd="")
+    with progress_bar() as progress:
+        task = progress.add_task("", total=len(order) * length, note="")
 
         def report(label: dict[str, Any], iteration: int, metrics: Metrics) -> None:
             before = order.index((label["dim"], label["seed"], label["method"])) * length
             name = f"{label['method']}, D = {label['dim']}, seed {label['seed']}"
             jsd = f"JSD {metrics['jsd']:.4f}" if metrics else ""
-            progress.update(task, description=name, completed=before + iteration, jsd=jsd)
+            progress.update(task, description=name, completed=before + iteration, note=jsd)
 
         finished = run(plan, out, chosen, shlex.join(["bayesgan", *sys.argv[1:]]), report)
         progress.update(task, completed=len(order) * length)
@@ -168,19 +124,6 @@ def _synthetic(plan: Plan, out: Path, threads: int | None, device: str) -> None:
         prior_and_posterior(sampled[0], out / "prior.png")
     console.print(_table(finished))
     print(f"The picture is {out / 'figure1.png'}, its numbers are in {out / 'results.json'}.")
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[jsd]}"),
-        console=console,
-    )
 
 
 def _table(finished: list[Finished]) -> Table:
@@ -204,43 +147,4 @@ def _table(finished: list[Finished]) -> Table:
 
 
 def _names(option: str, text: str) -> tuple[Any, ...]:
-    return _listed(option, text, lambda word: word if word in NAMES else None, f"one of {', '.join(NAMES)}")
-
-
-def _numbers(option: str, text: str, at_least: int) -> tuple[int, ...]:
-    def number(word: str) -> int | None:
-        return int(word) if word.isdecimal() and int(word) >= at_least else None
-
-    return _listed(option, text, number, f"a whole number of at least {at_least}")
-
-
-def _listed(option: str, text: str, parse: Callable[[str], T | None], wanted: str) -> tuple[T, ...]:
-    """The parts of a comma-separated option, each once, in order."""
-    values: list[T] = []
-    for word in text.split(","):
-        value = parse(word.strip())
-        if value is None:
-            raise BayesganError(f"{option}: '{word.strip()}' is not {wanted}.")
-        if value not in values:
-            values.append(value)
-    return tuple(values)
-
-
-def main() -> None:
-    """Run the command line; bad input ends in one sentence and exit code 2."""
-    try:
-        code = app(standalone_mode=False)
-    except (typer.TyperException, BayesganError, OSError) as error:
-        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        _say(f"Error: {message}")
-        code = 2
-    except (MemoryError, torch.OutOfMemoryError):
-        _say("Error: There is not enough memory: lower the number of generators, noise batches or dimensions.")
-        code = 2
-    if code == INTERRUPTED:
-        _say("Stopped; the same command goes on from the last checkpoint.")
-    sys.exit(code)
-
-
-def _say(text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    return listed(option, text, lambda word: word if word in NAMES else None, f"one of {', '.join(NAMES)}")

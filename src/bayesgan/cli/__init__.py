@@ -1,0 +1,56 @@
+"""The command line: parse, call, print."""
+
+import sys
+from typing import Annotated
+
+import torch
+import typer
+
+from bayesgan import __version__
+from bayesgan.cli import data, images, synthetic
+from bayesgan.cli.shared import console
+from bayesgan.errors import BayesganError
+
+app = typer.Typer(
+    help="Bayesian GANs: posteriors over the weights of generators and discriminators, sampled by SGHMC.",
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+app.command()(images.demo)
+app.command()(images.train)
+app.command()(images.presets)
+app.add_typer(data.app, name="data")
+app.command()(synthetic.synthetic)
+
+INTERRUPTED = 130  # what typer returns for Ctrl-C
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    if version:
+        print(__version__)
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main() -> None:
+    """Run the command line; bad input ends in one sentence and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except (typer.TyperException, BayesganError, OSError) as error:
+        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        _say(f"Error: {message}")
+        code = 2
+    except (MemoryError, torch.OutOfMemoryError):
+        _say("Error: There is not enough memory: lower the number of generators, widths or noise batches.")
+        code = 2
+    if code == INTERRUPTED:
+        _say("Stopped; the same command goes on from the last checkpoint.")
+    sys.exit(code)
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

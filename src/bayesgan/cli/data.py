@@ -1,0 +1,99 @@
+"""``bayesgan data``: get the image sets, and check what is there."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from bayesgan.data import checking, downloads
+from bayesgan.data.fetching import File
+from bayesgan.data.images import NAMES, default_folder
+from bayesgan.errors import BayesganError
+
+app = typer.Typer(help="Get the image sets, and check what is there.", no_args_is_help=True)
+
+# For every command that reads images: `data_dir: DataDir = None`, then `data_dir or default_folder()`
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of the image sets, one folder for each; BAYESGAN_DATA names another default.",
+        show_default="~/.cache/bayesgan",
+    ),
+]
+ALL = ", ".join(NAMES)
+
+
+@app.command()
+def get(
+    names: Annotated[list[str], typer.Argument(help=f"Which image sets: {ALL}.", show_default=False)],
+    data_dir: DataDir = None,
+) -> None:
+    """Download image sets. A download that was stopped goes on where it was."""
+    folder = data_dir or default_folder()
+    for name in _known(names):
+        if name == "digits":
+            print("digits: comes with scikit-learn, nothing to get")
+        else:
+            _get(name, folder)
+            print(f"{name}: in {folder / name}")
+
+
+@app.command()
+def check(
+    names: Annotated[list[str] | None, typer.Argument(help=f"Which image sets; all by default: {ALL}.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Say which image sets are there, and whether their files are the official ones."""
+    folder = data_dir or default_folder()
+    damaged = []
+    for name in _known(names or NAMES):
+        findings = checking.check(name, folder)
+        damaged += [finding.note for finding in findings if finding.state == "damaged"]
+        if name == "digits":
+            print("digits: comes with scikit-learn")
+        elif all(finding.state == "missing" for finding in findings):
+            print(f"{name}: missing in {folder / name}; run `bayesgan data get {name}`")
+        else:
+            print(f"{name}: in {folder / name}")
+            for finding in findings:
+                # What is wrong with a damaged file is said at the end.
+                note = f" ({finding.note})" if finding.note and finding.state != "damaged" else ""
+                print(f"  {finding.path.relative_to(folder / name)}: {finding.state}{note}")
+    if damaged:
+        raise BayesganError(" ".join(damaged))
+
+
+def _known(names: Sequence[str]) -> tuple[str, ...]:
+    """Each name once, in order."""
+    for name in names:
+        if name not in NAMES:
+            raise BayesganError(f"'{name}' is not an image set: give one of {ALL}.")
+    return tuple(dict.fromkeys(names))
+
+
+def _get(name: str, folder: Path) -> None:
+    tasks: dict[File, TaskID] = {}
+    with _progress() as progress:
+
+        def report(file: File, done: int) -> None:
+            if file not in tasks:
+                tasks[file] = progress.add_task(file.name, total=file.size)
+            progress.update(tasks[file], completed=done)
+
+        downloads.get(name, folder, report)
+
+
+def _progress() -> Progress:
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )

@@ -1,0 +1,165 @@
+"""``bayesgan train``, ``bayesgan presets`` and ``bayesgan demo``: classifiers of images from few labels."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+from bayesgan import environment
+from bayesgan.cli.data import DataDir
+from bayesgan.cli.shared import Device, Threads, console, progress_bar
+from bayesgan.data.images import ImageSetName, default_folder
+from bayesgan.errors import BayesganError
+from bayesgan.methods import ImageMethod
+from bayesgan.presets import PRESETS, PresetName, described
+from bayesgan.training import Metrics
+
+EVERY = 100  # iterations between evaluations
+
+
+def train(
+    dataset: Annotated[ImageSetName, typer.Option(help="The image set.")] = "mnist",
+    labels: Annotated[str, typer.Option(help="N_s, how many images show their label: a number, or 'all'.")] = "100",
+    subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
+    method: Annotated[ImageMethod, typer.Option(help="The system to train.")] = "bayesgan",
+    preset: Annotated[PresetName, typer.Option(help="Its settings; see 'bayesgan presets'.")] = "fast",
+    change: Annotated[
+        list[str] | None, typer.Option("--set", help="Replace a value of the preset: --set temperature=0.1")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.", min=0)] = 0,
+    split: Annotated[
+        Literal["test", "validation"], typer.Option(help="Images to count errors on; 'validation' to choose settings.")
+    ] = "test",
+    out: Annotated[Path | None, typer.Option(help="Folder of the run.", show_default="DATASET-LABELS-METHOD-…")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    every: Annotated[int, typer.Option(help="Iterations between evaluations.", min=1)] = EVERY,
+    data_dir: DataDir = None,
+    threads: Threads = None,
+    device: Device = "cpu",
+) -> None:
+    """Train a system on images of which a few show their label.
+
+    The same command run again goes on where it was stopped, and so does --resume FOLDER.
+    """
+    from bayesgan.experiments.images import Task, Training, resumed  # takes a second, which --help need not
+
+    if resume is not None:
+        task, folder = resumed(resume), resume
+    else:
+        overrides = dict(_assignment(each) for each in change or [])
+        task = Task(dataset, _count(labels), subset, method, preset, seed, split, overrides)
+        folder = out or Path(f"{dataset}-{labels}-{method}-subset{subset}-seed{seed}")
+    settings = task.settings  # bad settings are refused before anything is read
+    chosen = environment.use(device, threads)
+    training = Training(task, folder, data_dir or default_folder(), chosen)
+    _say_labelled(training)
+    with progress_bar() as progress:
+        name = f"{task.method} on {task.dataset}"
+        bar = progress.add_task(name, total=settings.iterations, completed=training.gan.iteration, note="")
+
+        def report(iteration: int, metrics: Metrics) -> None:
+            progress.update(bar, completed=iteration, description=f"{name} {iteration}", note=_note(metrics))
+
+        summary = training.train(every, report)
+    _print_summary(summary, folder)
+
+
+def presets(
+    names: Annotated[list[str] | None, typer.Argument(help="Which presets; all by default.")] = None,
+) -> None:
+    """Print the presets: every value, and what each method and data set changes."""
+    for name in names or PRESETS:
+        if name not in PRESETS:
+            raise BayesganError(f"'{name}' is not a preset: choose from {', '.join(PRESETS)}.")
+    chosen = [name for name in PRESETS if name in (names or PRESETS)]
+    print(json.dumps({name: described(name) for name in chosen}, indent=2))
+
+
+def demo(
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.", min=0)] = 0,
+    subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
+    threads: Threads = None,
+    device: Device = "cpu",
+    out: Annotated[Path, typer.Option(help="Folder for the report and the runs.")] = Path("demo"),
+) -> None:
+    """See it work in three minutes: handwritten digits, 50 labels, three systems, one report."""
+    from bayesgan.experiments.demo import METHODS, run
+
+    chosen = environment.use(device, threads)
+    with progress_bar() as progress:
+        bar = progress.add_task("", total=1.0, note="")
+
+        def report(method: str, share: float, metrics: Metrics) -> None:
+            progress.update(bar, description=f"{method:{max(map(len, METHODS))}}", completed=share, note=_note(metrics))
+
+        summaries = run(out, subset, seed, chosen, report)
+        progress.update(bar, completed=1.0)
+    console.print(_table(summaries))
+    print(f"The report is {out / 'report.html'}.")
+
+
+def _count(text: str) -> int | Literal["all"]:
+    if text == "all":
+        return "all"
+    if not text.isdecimal():
+        raise BayesganError(f"--labels: '{text}' is neither a whole number nor 'all'.")
+    return int(text)
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise BayesganError(f"--set: '{text}' is not of the form NAME=VALUE.")
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value.strip()  # a word
+
+
+def _say_labelled(training: Any) -> None:
+    count, size = len(training.labelled.indices), len(training.images.train)
+    console.print(
+        f"{training.task.dataset}: {size} training images, {count} of them labelled "
+        f"(subset {training.task.subset}, sha256 {training.labelled.sha256}).",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _note(metrics: Metrics) -> str:
+    if not metrics:
+        return ""
+    likelihoods = metrics["log_likelihood"]
+    parts = [f"log p {name[0].upper()} {likelihoods[name]:.2f}" for name in likelihoods]
+    for name in ("chains", "average"):
+        if metrics.get(f"{name}_error") is not None:
+            parts.append(f"{name} {metrics[f'{name}_error']:.2%}")
+    return "  ".join(parts)
+
+
+def _print_summary(summary: dict[str, Any], folder: Path) -> None:
+    if summary["test_errors"] is None:
+        print(f"Trained without labels; the pictures are {folder / 'panels.png'}.")
+        return
+    print(
+        f"{summary['test_errors']} errors on {summary['test_size']} {summary['split']} images "
+        f"({summary['test_error']:.2%}), averaged over {summary['networks']} networks; everything is in {folder}."
+    )
+
+
+def _table(summaries: list[dict[str, Any]]) -> Table:
+    table = Table(title="Test errors on handwritten digits, 50 labels")
+    for column in ("method", "errors", "of", "error", "networks", "seconds"):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    for each in summaries:
+        table.add_row(
+            each["method"],
+            str(each["test_errors"]),
+            str(each["test_size"]),
+            f"{each['test_error']:.1%}",
+            str(each["networks"]),
+            f"{each['seconds']:.0f}",
+        )
+    return table

@@ -1,0 +1,43 @@
+"""The demonstration: handwritten digits that come with scikit-learn, 50 labels, three systems and one report."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bayesgan.experiments.images import Task, Training
+from bayesgan.experiments.report import write_report
+from bayesgan.methods import ImageMethod
+from bayesgan.training import Metrics
+
+METHODS: tuple[ImageMethod, ...] = ("bayesgan", "dcgan", "supervised")
+LABELS = 50
+EVERY = 50
+
+# Shares of the time, for the progress bar
+WORK = {"bayesgan": 0.8, "dcgan": 0.15, "supervised": 0.05}
+
+
+def run(
+    out: Path,
+    subset: int,
+    seed: int,
+    device: torch.device,
+    progress: Callable[[str, float, Metrics], None],
+) -> list[dict[str, Any]]:
+    """Train the three systems in ``out``, going on with what is there, and write ``report.html``."""
+    trainings, summaries, before = [], [], 0.0
+    for method in METHODS:
+        task = Task("digits", LABELS, subset, method, "fast", seed)
+        training = Training(task, out / method, Path(), device)
+
+        def report(iteration: int, metrics: Metrics, training: Training = training, start: float = before) -> None:
+            method = training.task.method
+            progress(method, start + WORK[method] * iteration / training.gan.settings.iterations, metrics)
+
+        summaries.append(training.train(EVERY, report))
+        trainings.append(training)
+        before += WORK[method]
+    write_report(trainings, summaries, out / "report.html")
+    return summaries

@@ -1,0 +1,224 @@
+"""Semi-supervised learning on images (Sections 2.2 and 4.2 to 4.5): from data files to a posterior and a test error."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bayesgan import __version__
+from bayesgan.data.images import Images, ImageSetName, load
+from bayesgan.data.labels import LabelledSet, labelled_set
+from bayesgan.errors import BayesganError
+from bayesgan.experiments.panels import draw_panels
+from bayesgan.files import read_text, write_tensors, write_text
+from bayesgan.gan import BayesianGAN, Labels
+from bayesgan.methods import ImageMethod
+from bayesgan.networks import SMALLEST, Discriminator, Generator
+from bayesgan.predictive import ModelAverage
+from bayesgan.presets import PresetName, image_settings
+from bayesgan.samples import Sample
+from bayesgan.settings import ImageSettings, parse_settings
+from bayesgan.training import Metrics, Progress, Run
+
+GENERATED = 1000  # images that the fake class is tried on
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to train on what. ``overrides`` replace values of the preset."""
+
+    dataset: ImageSetName = "mnist"
+    labels: int | Literal["all"] = 100  # N_s
+    subset: int = 0  # which labelled set
+    method: ImageMethod = "bayesgan"
+    preset: PresetName = "fast"
+    seed: int = 0
+    split: Literal["test", "validation"] = "test"  # the images that errors are counted on
+    overrides: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> ImageSettings:
+        """Every number of the run."""
+        return image_settings(self.preset, self.method, self.dataset, **self.overrides)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What config.json says of it, beside the settings."""
+        return {key: value for key, value in asdict(self).items() if key != "overrides"}
+
+
+def resumed(folder: Path) -> Task:
+    """The task of the run in ``folder``, from its config.json."""
+    path = folder / "config.json"
+    if not path.exists():
+        raise BayesganError(f"{folder} holds no run to go on with: it has no config.json.")
+    try:
+        config = json.loads(read_text(path))
+        if config["version"] != __version__:
+            raise BayesganError(
+                f"{folder} was made by bayesgan {config['version']}, this is {__version__}: go on with that version."
+            )
+        settings = parse_settings(ImageSettings, **config["settings"])
+        names = ("dataset", "labels", "subset", "method", "preset", "seed", "split")
+        return Task(**{name: config[name] for name in names}, overrides=settings.model_dump(mode="json"))
+    except (ValueError, KeyError, TypeError):
+        raise BayesganError(f"{path} is damaged: without it the run cannot be gone on with.") from None
+
+
+class Training:
+    """One run on images: its data, its networks and what is measured.
+
+    Args:
+        task: what to train.
+        folder: of the run; gone on with if there is one of the same task.
+        data_dir: where the image sets are.
+        device: to compute on.
+    """
+
+    def __init__(self, task: Task, folder: Path, data_dir: Path, device: torch.device) -> None:
+        self.task = task
+        self.folder = folder
+        self.images = load(task.dataset, data_dir, task.split)
+        self.labelled = _labelled(task, self.images)
+        self.test = torch.from_numpy(self.images.test).to(device)
+        self.test_labels = torch.from_numpy(self.images.test_labels).to(device)
+        self.gan = image_gan(task.settings, self.images, self.labelled, task.seed, device)
+        self.average = ModelAverage(self.gan.discriminator, self.gan.classes, self.test)
+        identity = task.identity | {
+            "labelled_sha256": self.labelled.sha256,
+            "test_sha256": hashlib.sha256(self.images.test.tobytes()).hexdigest(),
+        }
+        self.run = Run(self.gan, folder, identity)
+
+    def train(self, every: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Run to the end and write what the run folder holds then; the result is ``summary.json``."""
+        metrics = self.run.train(self.evaluate, every, progress)
+        self.average.update(self.run.samples, self.gan.iteration)
+        summary = self.summary(metrics)
+        write_tensors(
+            self.folder / "predictions.safetensors",
+            {"probabilities": self.average.probabilities.float(), "real": self.average.real.float()},
+            {"split": self.task.split},
+        )
+        if self.gan.settings.generators > 0:
+            draw_panels(self.pictures(), self.folder / "panels.png")
+        write_text(self.folder / "summary.json", json.dumps(summary, indent=1) + "\n")
+        return summary
+
+    def errors(self, probabilities: Tensor) -> int | None:
+        """How many test images are given a wrong class; None without labels."""
+        if self.gan.labels is None:
+            return None
+        return int((probabilities.argmax(-1) != self.test_labels).sum())
+
+    def evaluate(self, gan: BayesianGAN, sample: Sample) -> Metrics:
+        """Test error of the present chains and of the model average so far, as fractions."""
+        self.average.update(self.run.samples, gan.iteration)
+        probabilities, _ = self.average.predict(sample["discriminators"], sample["discriminator_statistics"])
+        size = len(self.test)
+        record: Metrics = {"chains_error": None, "average_error": None}
+        if gan.labels is not None:
+            record["chain_errors"] = [(self.errors(each) or 0) / size for each in probabilities]
+            record["chains_error"] = (self.errors(probabilities.mean(0)) or 0) / size
+            if self.average.included:
+                record["average_error"] = (self.errors(self.average.probabilities) or 0) / size
+        return record
+
+    def summary(self, metrics: list[Metrics]) -> dict[str, Any]:
+        """The figures of the finished run."""
+        task, settings = self.task, self.gan.settings
+        errors = self.errors(self.average.probabilities)
+        epoch = len(self.images.train) / settings.real_batch  # iterations
+        return {
+            **task.identity,
+            "labels": len(self.labelled.indices),
+            "labelled_sha256": self.labelled.sha256,
+            "iterations": settings.iterations,
+            "samples": len(self.average.included),
+            "networks": len(self.average.included) * len(self.gan.discriminators.theta),
+            "test_size": len(self.test),
+            "test_errors": errors,
+            "test_error": None if errors is None else errors / len(self.test),
+            "chain_errors": metrics[-1].get("chain_errors"),
+            **self.fake_class(),
+            "seconds": round(self.run.total_seconds, 1),
+            "seconds_per_epoch": round(self.run.seconds / settings.iterations * epoch, 1),
+            "threads": sorted({each["threads"] for each in self.run.environments}),
+        }
+
+    def fake_class(self) -> dict[str, float | None]:
+        """Does the model average know generated images from real ones? Shares on either side of one half."""
+        if self.gan.settings.generators == 0:
+            return {"generated_called_real": None, "test_called_fake": None}
+        judged = ModelAverage(self.gan.discriminator, self.gan.classes, self.generated(GENERATED))
+        judged.update(self.run.samples, self.gan.iteration)
+        return {
+            "generated_called_real": (judged.real > 0.5).float().mean().item(),
+            "test_called_fake": (self.average.real <= 0.5).float().mean().item(),
+        }
+
+    def generated(self, number: int) -> Tensor:
+        """Images (bytes) by the generators of the last sample, as many of each as of any other."""
+        last = self.run.samples.iterations[-1]
+        theta = self.run.samples.load(last, "generators").to(self.test.device)
+        statistics = self.run.samples.load(last, "generator_statistics").to(self.test.device)
+        return self._pictures(theta, statistics, -(-number // len(theta))).flatten(0, 1)[:number]
+
+    def pictures(self, generators: int = 6, each: int = 10) -> Tensor:
+        """Bytes (generators, each, channels, height, width): chains of the last sample, then of those before it."""
+        rows: list[Tensor] = []
+        for iteration in reversed(self.run.samples.iterations):
+            theta = self.run.samples.load(iteration, "generators").to(self.test.device)
+            statistics = self.run.samples.load(iteration, "generator_statistics").to(self.test.device)
+            rows += self._pictures(theta, statistics, each)
+            if len(rows) >= generators:
+                break
+        return torch.stack(rows[:generators])
+
+    def _pictures(self, theta: Tensor, statistics: Tensor, each: int) -> Tensor:
+        with torch.no_grad():
+            noise = self.gan.noise(len(theta), each, "evaluation")
+            images = self.gan.generator(theta, noise, statistics)
+        return images.add(1.0).mul(127.5).round().clamp(0, 255).to(torch.uint8)
+
+
+def image_gan(
+    settings: ImageSettings, images: Images, labelled: LabelledSet, seed: int, device: torch.device
+) -> BayesianGAN:
+    """The Bayesian GAN of ``settings`` on ``images``, of which ``labelled`` show their class."""
+    shape = images.train.shape[1:]
+    if min(shape[1:]) < SMALLEST:
+        raise BayesganError(
+            f"Images of {shape[1]}×{shape[2]} pixels are too small: both sides need {SMALLEST} or more."
+        )
+    labels = None
+    if len(labelled.indices) > 0:
+        classes = images.train_labels[labelled.indices]
+        labels = Labels(_tensor(labelled.indices, device), _tensor(classes, device), len(images.classes))
+    discriminator = Discriminator(
+        shape,
+        classes=1 if labels is None else labels.number,
+        width=settings.discriminator_width,
+        normalisation=settings.normalisation,
+        layer_noise=settings.layer_noise,
+        feature_normalisation=settings.feature_normalisation,
+        minibatch_discrimination=settings.minibatch_discrimination,
+    )
+    generator = Generator(settings.noise_dim, shape, settings.generator_width, settings.normalisation)
+    return BayesianGAN(settings, generator, discriminator, _tensor(images.train, device), seed, labels)
+
+
+def _labelled(task: Task, images: Images) -> LabelledSet:
+    count = len(images.train) if task.labels == "all" else task.labels
+    if count == 0 and task.settings.generators == 0:
+        raise BayesganError("A supervised classifier needs labels: give --labels 1 or more.")
+    return labelled_set(task.dataset, images.train_labels, count, task.subset)
+
+
+def _tensor(array: np.ndarray, device: torch.device) -> Tensor:
+    return torch.from_numpy(array).to(device)

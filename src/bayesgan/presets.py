@@ -1,0 +1,98 @@
+"""Presets for images: every number of a run, as data. ``bayesgan presets`` prints them."""
+
+from typing import Any, Literal, get_args
+
+from bayesgan.data.images import ImageSetName
+from bayesgan.methods import DRAWS, IMAGE_METHODS, IMAGE_OVERRIDES, ImageMethod
+from bayesgan.settings import ImageSettings, parse_settings
+
+PresetName = Literal["paper", "fast"]
+PRESETS: tuple[PresetName, ...] = get_args(PresetName)
+
+BASELINES: tuple[ImageMethod, ...] = ("dcgan", "wdcgan", "dcgan10")
+
+Values = dict[str, Any]
+
+# For every method and data set; the paper's (Section 4) as far as it says, the published widths.
+COMMON: dict[PresetName, Values] = {
+    "paper": {
+        "generators": 10,
+        "discriminators": 1,
+        "replicas": 2,
+        "coupling": "algorithm1",
+        "marginal": "sum",
+        "prior_variance": 10.0,
+        "label_weight": 1.0,
+        "iterations": 10_000,
+        "burn_in": 5_000,
+        "thin": 1_000,
+        "dynamics": "plain",
+        "step_ratio": 1.0,
+        "epsilon": 1e-8,
+        "generator_width": 64,
+        "discriminator_width": 96,
+    },
+    "fast": {
+        "generators": 4,
+        "discriminators": 4,
+        "coupling": "pairs",
+        "prior_variance": 10.0,
+        "label_weight": None,
+        "generator_rate": 1e-3,
+        "discriminator_rate": 1e-3,
+        "epsilon": 1e-8,
+        "generator_width": 32,
+        "discriminator_width": 32,
+        "iterations": 1000,
+        "burn_in": 600,
+        "thin": 50,
+    },
+}
+
+# Minibatch discrimination, feature normalisation and noise on every layer of the discriminator are what the paper
+# says that its baselines needed; the Bayesian GAN has none of them.
+PAPER_TRICKS: Values = {"minibatch_discrimination": True, "feature_normalisation": True, "layer_noise": 0.3}
+
+METHODS: dict[PresetName, dict[ImageMethod, Values]] = {
+    "paper": dict.fromkeys(BASELINES, PAPER_TRICKS),
+    "fast": {},
+}
+
+DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
+    "paper": {},
+    "fast": {},
+}
+
+
+def image_settings(preset: PresetName, method: ImageMethod, dataset: ImageSetName, **values: Any) -> ImageSettings:
+    """The settings of ``method`` on ``dataset``; ``values`` replace those of the preset.
+
+    Where they change the number of iterations and say nothing of burn-in and thinning, these shrink or grow with it.
+    """
+    chosen = COMMON[preset] | DATASETS[preset].get(dataset, {})
+    chosen |= IMAGE_OVERRIDES[method] | METHODS[preset].get(method, {})
+    iterations = values.get("iterations", chosen["iterations"])
+    if method == "bayesgan":
+        if isinstance(iterations, int):
+            ratio = iterations / chosen["iterations"]
+            chosen["burn_in"] = max(1, round(ratio * chosen["burn_in"]))
+            chosen["thin"] = max(1, min(round(ratio * chosen["thin"]), iterations - chosen["burn_in"]))
+    elif isinstance(iterations, int):
+        chosen["burn_in"] = max(0, iterations - (DRAWS if method == "lfvi" else 1))
+        chosen["thin"] = 1
+    return parse_settings(ImageSettings, **(chosen | values))
+
+
+def described(preset: PresetName) -> dict[str, dict[str, Any]]:
+    """Every value of the preset for ``bayesgan`` on MNIST, and what the other methods and data sets change."""
+    reference = image_settings(preset, "bayesgan", "mnist").model_dump(mode="json")
+    table = {"bayesgan on mnist": reference}
+    for method in IMAGE_METHODS[1:]:
+        other = image_settings(preset, method, "mnist").model_dump(mode="json")
+        table[method] = {name: value for name, value in other.items() if value != reference[name]}
+    for dataset in get_args(ImageSetName):
+        other = image_settings(preset, "bayesgan", dataset).model_dump(mode="json")
+        changed = {name: value for name, value in other.items() if value != reference[name]}
+        if changed:
+            table[f"bayesgan on {dataset}"] = changed
+    return table
