@@ -80,7 +80,7 @@ class Population:
     def statistics(self, theta: Tensor, inputs: Tensor) -> Tensor:
         """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch without noise on layers."""
         found = theta.new_zeros(len(theta), self.buffers)  # not empty: what it holds enters with weight 0, NaN too
-        if self.buffers > 0:
+        if found.numel() > 0:
             self._each(unflattened(theta, self._shapes), inputs, found, training=True, noisy=False)
         return found
 

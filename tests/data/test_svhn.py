@@ -66,7 +66,7 @@ def test_damaged_files(tmp_path: Path) -> None:
     for compress in (False, True):
         whole = write(path, compress=compress).read_bytes()
         flipped = bytearray(whole)
-        flipped[200:400] = b"\xff" * 200
+        flipped[140:180] = b"\xff" * 40  # before the pixels
         for content in (b"", b"not a mat file", whole[:100], whole[:1000], whole[:-100], bytes(flipped)):
             path.write_bytes(content)
             with pytest.raises(BayesganError, match="damaged"):

@@ -35,6 +35,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Folder of the run.", show_default="DATASET-LABELS-METHOD-…")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
     every: Annotated[int, typer.Option(help="Iterations between evaluations.", min=1)] = EVERY,
+    checkpoint: Annotated[float, typer.Option(help="Seconds between checkpoints, at least.", min=0.0)] = 30.0,
     data_dir: DataDir = None,
     threads: Threads = None,
     device: Device = "cpu",
@@ -53,14 +54,13 @@ def train(
         folder = out or Path(f"{dataset}-{labels}-{method}-subset{subset}-seed{seed}")
     settings = task.settings  # bad settings are refused before anything is read
     chosen = environment.use(device, threads)
-    training = Training(task, folder, data_dir or default_folder(), chosen)
+    training = Training(task, folder, data_dir or default_folder(), chosen, checkpoint)
     _say_labelled(training)
     with progress_bar() as progress:
-        name = f"{task.method} on {task.dataset}"
-        bar = progress.add_task(name, total=settings.iterations, completed=training.gan.iteration, note="")
+        bar = progress.add_task("0", total=settings.iterations, completed=training.gan.iteration, note="")
 
         def report(iteration: int, metrics: Metrics) -> None:
-            progress.update(bar, completed=iteration, description=f"{name} {iteration}", note=_note(metrics))
+            progress.update(bar, completed=iteration, description=str(iteration), note=_note(metrics))
 
         summary = training.train(every, report)
     _print_summary(summary, folder)
@@ -132,11 +132,11 @@ def _note(metrics: Metrics) -> str:
     if not metrics:
         return ""
     likelihoods = metrics["log_likelihood"]
-    parts = [f"log p {name[0].upper()} {likelihoods[name]:.2f}" for name in likelihoods]
+    parts = [f"{name[0].upper()} {likelihoods[name]:.2f}" for name in likelihoods]
     for name in ("chains", "average"):
         if metrics.get(f"{name}_error") is not None:
             parts.append(f"{name} {metrics[f'{name}_error']:.2%}")
-    return "  ".join(parts)
+    return " ".join(parts)
 
 
 def _print_summary(summary: dict[str, Any], folder: Path) -> None:

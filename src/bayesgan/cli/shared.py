@@ -23,11 +23,11 @@ def progress_bar() -> Progress:
     """A line on stderr: what, how far, how long yet, and a field ``note`` for the latest figures."""
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
+        BarColumn(bar_width=10),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
         TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(compact=True),
         TextColumn("{task.fields[note]}"),
         console=console,
     )

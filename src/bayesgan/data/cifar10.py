@@ -68,7 +68,8 @@ def _content(path: Path, longest: int) -> bytes:
 def _checked(path: Path, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if labels.min() < 0 or labels.max() >= len(CLASSES):
         raise damaged("cifar10", path, "a label is not in 0…9")
-    return rows.reshape(-1, *SHAPE), labels.astype(np.int64)
+    # A copy, because an array over bytes cannot be written to.
+    return rows.copy().reshape(-1, *SHAPE), labels.astype(np.int64)
 
 
 class _Array:

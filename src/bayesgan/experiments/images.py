@@ -78,9 +78,12 @@ class Training:
         folder: of the run; gone on with if there is one of the same task.
         data_dir: where the image sets are.
         device: to compute on.
+        checkpoint_seconds: at least so long between two checkpoints.
     """
 
-    def __init__(self, task: Task, folder: Path, data_dir: Path, device: torch.device) -> None:
+    def __init__(
+        self, task: Task, folder: Path, data_dir: Path, device: torch.device, checkpoint_seconds: float = 30.0
+    ) -> None:
         self.task = task
         self.folder = folder
         self.images = load(task.dataset, data_dir, task.split)
@@ -93,7 +96,7 @@ class Training:
             "labelled_sha256": self.labelled.sha256,
             "test_sha256": hashlib.sha256(self.images.test.tobytes()).hexdigest(),
         }
-        self.run = Run(self.gan, folder, identity)
+        self.run = Run(self.gan, folder, identity, checkpoint_seconds)
 
     def train(self, every: int, progress: Progress | None = None) -> dict[str, Any]:
         """Run to the end and write what the run folder holds then; the result is ``summary.json``."""
@@ -148,7 +151,7 @@ class Training:
             **self.fake_class(),
             "seconds": round(self.run.total_seconds, 1),
             "seconds_per_epoch": round(self.run.seconds / settings.iterations * epoch, 1),
-            "threads": sorted({each["threads"] for each in self.run.environments}),
+            "threads": self.run.environments[-1]["threads"],
         }
 
     def fake_class(self) -> dict[str, float | None]:

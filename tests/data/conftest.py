@@ -1,0 +1,10 @@
+import cv2
+import pytest
+
+from tests.data.pictures import Detector
+
+
+@pytest.fixture
+def detector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for OpenCV's."""
+    monkeypatch.setattr(cv2, "CascadeClassifier", Detector)
