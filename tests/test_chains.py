@@ -1,10 +1,11 @@
 """A population against the same networks run one by one."""
 
+import pytest
 import torch
 from torch import nn
 
 from bayesgan.chains import Population
-from bayesgan.networks import mlp
+from bayesgan.networks import Discriminator, mlp
 
 
 def single(theta: torch.Tensor, network: nn.Module) -> nn.Module:
@@ -43,3 +44,79 @@ def test_named_views_share_memory_with_the_flat_tensor() -> None:
     theta = torch.zeros(2, population.weights)
     population.named(theta)["0.weight"].fill_(1.0)
     assert theta.sum().item() == 2 * 6
+
+
+def images(chains: int, number: int, seed: int) -> torch.Tensor:
+    return torch.rand(chains, number, 1, 8, 8, generator=torch.Generator().manual_seed(seed)) * 2 - 1
+
+
+def convolutional() -> tuple[Population, torch.Tensor]:
+    population = Population(Discriminator((1, 8, 8), 3, 2))
+    return population, population.initial(3, torch.Generator().manual_seed(0))
+
+
+def test_a_chain_does_not_change_the_statistics_of_another() -> None:
+    population, theta = convolutional()
+    first = population.statistics(theta, images(3, 6, 0))
+    other_inputs, other_theta = images(3, 6, 0), theta.clone()
+    other_inputs[1], other_theta[1] = images(1, 6, 1)[0], -theta[1]
+    second = population.statistics(other_theta, other_inputs)
+    assert torch.equal(first[[0, 2]], second[[0, 2]])
+    assert not torch.equal(first[1], second[1])
+    assert first.unique(dim=0).shape == (3, population.buffers)
+
+
+def test_statistics_depend_on_these_images_alone_and_not_on_what_the_network_did_before() -> None:
+    population, theta = convolutional()
+    first = population.statistics(theta, images(3, 6, 0))
+    population(theta, images(3, 6, 1))
+    population(theta, images(3, 6, 1), first)
+    population.statistics(theta, images(3, 6, 2))
+    assert torch.equal(population.statistics(theta, images(3, 6, 0)), first)
+
+
+def test_statistics_are_finite_whatever_the_memory_held_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch can fill what it leaves uninitialised with NaN."""
+    population, theta = convolutional()
+    expected = population.statistics(theta, images(3, 6, 0))
+    monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", True)
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert torch.empty(3).isnan().all()
+        assert torch.equal(population.statistics(theta, images(3, 6, 0)), expected)
+        assert population(theta, images(3, 6, 0)).isfinite().all()
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_in_training_the_statistics_are_those_of_the_batch_and_in_prediction_the_given_ones() -> None:
+    population, theta = convolutional()
+    batch = images(3, 6, 0)
+    alone = torch.cat([population(theta, batch[:, [i]]) for i in range(6)], 1)
+    assert not torch.allclose(alone, population(theta, batch), rtol=1e-3, atol=1e-3)
+    given = population.statistics(theta, images(3, 20, 1))
+    alone = torch.cat([population(theta, batch[:, [i]], given) for i in range(6)], 1)
+    torch.testing.assert_close(alone, population(theta, batch, given), rtol=1e-4, atol=1e-5)
+
+
+def test_networks_without_normalisation_have_no_statistics() -> None:
+    population = Population(mlp(3, 7, 2))
+    theta = population.initial(4, torch.Generator().manual_seed(0))
+    assert population.buffers == 0
+    assert population.statistics(theta, torch.zeros(4, 5, 3)).shape == (4, 0)
+
+
+def test_weights_that_an_output_does_not_depend_on_have_gradient_zero() -> None:
+    population, theta = convolutional()
+    features = population(theta.requires_grad_(), images(3, 4, 0))[..., 3:]
+    (gradient,) = torch.autograd.grad(features.sum(), theta)
+    named = population.named(gradient)
+    assert named["logits.weight"].abs().max().item() == named["logits.bias"].abs().max().item() == 0
+    assert gradient.isfinite().all()
+    assert named["body.0.weight"].abs().max().item() > 0
+
+
+def test_a_population_of_no_chains_has_no_statistics() -> None:
+    """A supervised classifier has no generators."""
+    population, theta = convolutional()
+    assert population.statistics(theta[:0], images(3, 4, 0)[:0]).shape == (0, population.buffers)

@@ -1,5 +1,6 @@
 """The DCGAN pair against networks put together from torch's own layers, in double precision."""
 
+import itertools
 import math
 
 import pytest
@@ -43,6 +44,11 @@ def batch_norm(channels: int) -> nn.BatchNorm2d:
     return layer
 
 
+def bias_of(layer: nn.Module) -> nn.Parameter:
+    assert isinstance(layer.bias, nn.Parameter)
+    return layer.bias
+
+
 class PlainDiscriminator(nn.Module):
     """From the description: convolutions 5×5, then 3×3, of stride 2; batch norm from the second on; leaky ReLUs."""
 
@@ -52,7 +58,7 @@ class PlainDiscriminator(nn.Module):
         widths = [min(512, width * 2**i) for i in range(len(map_sizes(*shape[1:])) - 1)]
         self.first = nn.Conv2d(shape[0], widths[0], 5, stride=2, padding=2)
         self.convolutions = nn.ModuleList(
-            nn.Conv2d(a, b, 3, stride=2, padding=1, bias=False) for a, b in zip(widths[:-1], widths[1:], strict=True)
+            nn.Conv2d(a, b, 3, stride=2, padding=1, bias=False) for a, b in itertools.pairwise(widths)
         )
         self.norms = nn.ModuleList(batch_norm(channels) for channels in widths[1:])
         self.hidden = nn.Linear(widths[-1] * height * breadth, 4 * width)
@@ -66,11 +72,10 @@ class PlainDiscriminator(nn.Module):
         return torch.cat([self.logits(features), features], 1)
 
     def ordered(self) -> list[nn.Parameter]:
-        layers = [self.first.weight, self.first.bias]
+        layers = list(self.first.parameters())
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
-            layers += [convolution.weight, norm.bias]
-        parameters = [*layers, *self.hidden.parameters(), *self.logits.parameters()]
-        return [each for each in parameters if isinstance(each, nn.Parameter)]
+            layers += [*convolution.parameters(), bias_of(norm)]
+        return [*layers, *self.hidden.parameters(), *self.logits.parameters()]
 
 
 class PlainGenerator(nn.Module):
@@ -84,8 +89,7 @@ class PlainGenerator(nn.Module):
         self.hidden = nn.Linear(noise_dim, math.prod(self.top), bias=False)
         self.norms = nn.ModuleList(batch_norm(channels) for channels in widths)
         self.convolutions = nn.ModuleList(
-            nn.ConvTranspose2d(a, b, 3, stride=2, padding=1, bias=False)
-            for a, b in zip(widths[:-1], widths[1:], strict=True)
+            nn.ConvTranspose2d(a, b, 3, stride=2, padding=1, bias=False) for a, b in itertools.pairwise(widths)
         )
         self.last = nn.ConvTranspose2d(widths[-1], shape[0], 5, stride=2, padding=2)
 
@@ -96,11 +100,10 @@ class PlainGenerator(nn.Module):
         return torch.tanh(self.last(maps, output_size=self.maps[-1]))
 
     def ordered(self) -> list[nn.Parameter]:
-        layers = [self.hidden.weight, self.norms[0].bias]
+        layers = [*self.hidden.parameters(), bias_of(self.norms[0])]
         for convolution, norm in zip(self.convolutions, self.norms[1:], strict=True):
-            layers += [convolution.weight, norm.bias]
-        parameters = [*layers, self.last.weight, self.last.bias]
-        return [each for each in parameters if isinstance(each, nn.Parameter)]
+            layers += [*convolution.parameters(), bias_of(norm)]
+        return [*layers, *self.last.parameters()]
 
 
 Plain = PlainDiscriminator | PlainGenerator

@@ -1,8 +1,10 @@
 import hashlib
 import io
+import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -83,6 +85,20 @@ def test_unpack_needs_all_files_and_the_right_ones(
     with pytest.raises(BayesganError, match=r"does not hold the official .*\.bin: delete it"):
         unpack(path, tmp_path / FOLDER, CHECKSUMS, SIZE)
     assert tree(tmp_path) == ["a.tar.gz"]
+
+
+def test_unpack_writes_nothing_of_another_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = []
+
+    def copy(content: IO[bytes], output: IO[bytes]) -> None:
+        copied.append(output.write(content.read()))
+
+    monkeypatch.setattr(shutil, "copyfileobj", copy)
+    large = [member(f"{FOLDER}/test_batch.bin", bytes(5_000_000))]
+    with pytest.raises(BayesganError, match="does not hold the official"):
+        unpack(archive(tmp_path / "a.tar.gz", large, leave_out="test_batch.bin"), tmp_path / FOLDER, CHECKSUMS, SIZE)
+    # tarfile writes archives with a function of its own
+    assert copied == [SIZE] * 5
 
 
 def test_unpack_damaged_archives(tmp_path: Path) -> None:

@@ -26,6 +26,12 @@ def test_the_choice_never_changes(subset: int, sha256: str, first: list[int]) ->
     assert chosen.sha256 == hashlib.sha256(described).hexdigest()
 
 
+def test_the_order_of_remainders_never_changes() -> None:
+    labels = digits.read(validation=False).train_labels
+    chosen = labelled_set("digits", labels, 53, 0)
+    assert chosen.sha256 == "9457e055a2c54b0030241d4240b710c21dfc7865203650069afc5b87756bee2a"
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_properties(seed: int) -> None:
     """As many as asked for, each once, from classes as equal as their sizes allow."""

@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 import torch
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from torch import Tensor
 
 from bayesgan import __version__
 from bayesgan.experiments.images import GENERATED, Training
@@ -43,6 +43,10 @@ def write_report(trainings: list[Training], summaries: list[dict[str, Any]], pat
     )
     environment.filters |= {"percent": _percent, "png": _png}
     error = summaries[trainings.index(bayesian)]["test_error"]
+    machines: list[dict[str, Any]] = []
+    for training in trainings:
+        machines += [each for each in training.run.environments if each not in machines]
+    unsure, parts = _certainty(bayesian)
     text = environment.get_template("report.html.jinja").render(
         training=bayesian,
         summaries=summaries,
@@ -52,10 +56,10 @@ def write_report(trainings: list[Training], summaries: list[dict[str, Any]], pat
         rows=_rows(bayesian),
         real=bayesian.images.train[: GENERATORS * EACH],
         generated=GENERATED,
-        unsure=_unsure(bayesian),
-        parts=_parts(bayesian),
+        unsure=unsure,
+        parts=parts,
         settings=_settings(trainings),
-        machines=_machines(trainings),
+        machines=machines,
         version=__version__,
     )
     write_text(path, text)
@@ -69,30 +73,19 @@ def _rows(training: Training) -> list[tuple[int, int, np.ndarray]]:
     return [(samples.iterations[-1 - row // chains], row % chains + 1, each) for row, each in enumerate(pictures)]
 
 
-def _by_certainty(training: Training) -> tuple[Tensor, Tensor]:
-    """Indices of the test images, the highest entropy of the model average first, and which of them are wrong."""
-    probabilities = training.average.probabilities
+def _certainty(training: Training) -> tuple[list[dict[str, Any]], list[tuple[float, int, int]]]:
+    """The test images of highest predictive entropy; then share, number and wrong ones of the least sure and surest."""
+    probabilities, classes = training.average.probabilities, training.images.classes
     order = torch.special.entr(probabilities).sum(-1).argsort(descending=True, stable=True)
-    return order, (probabilities.argmax(-1) != training.test_labels)[order]
-
-
-def _unsure(training: Training) -> list[dict[str, Any]]:
-    """The test images that the model average is least sure of."""
-    classes = training.images.classes
-    found = []
-    for index in _by_certainty(training)[0][:UNSURE].tolist():
-        top = training.average.probabilities[index].topk(2)
+    shown = []
+    for index in order[:UNSURE].tolist():
+        top = probabilities[index].topk(2)
         guesses = [(classes[each], p) for each, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
         label = classes[training.images.test_labels[index]]
-        found.append({"picture": training.images.test[index], "label": label, "guesses": guesses})
-    return found
-
-
-def _parts(training: Training) -> list[tuple[float, int, int]]:
-    """Share, number and wrong ones of the least sure and of the surest test images."""
-    _, wrong = _by_certainty(training)
-    least, surest = wrong[: round(LEAST_SURE * len(wrong))], wrong[len(wrong) - round(SUREST * len(wrong)) :]
-    return [(share, len(part), int(part.sum())) for share, part in ((LEAST_SURE, least), (SUREST, surest))]
+        shown.append({"picture": training.images.test[index], "label": label, "guesses": guesses})
+    wrong = (probabilities.argmax(-1) != training.test_labels)[order]
+    parts = [(LEAST_SURE, wrong[: round(LEAST_SURE * len(wrong))]), (SUREST, wrong[-round(SUREST * len(wrong)) :])]
+    return shown, [(share, len(part), int(part.sum())) for share, part in parts]
 
 
 def _settings(trainings: list[Training]) -> dict[str, list[Any]]:
@@ -101,28 +94,20 @@ def _settings(trainings: list[Training]) -> dict[str, list[Any]]:
     return {name: [run[name] for run in runs] for name in runs[0]}
 
 
-def _machines(trainings: list[Training]) -> list[dict[str, Any]]:
-    """What computed the runs, each machine once."""
-    machines: list[dict[str, Any]] = []
-    for training in trainings:
-        machines += [each for each in training.run.environments if each not in machines]
-    return machines
-
-
 def _curves(trainings: list[Training]) -> str:
     """Test errors over the iterations, as an SVG element that takes its colours from the page."""
     from matplotlib import rc_context  # takes a second to import
     from matplotlib.figure import Figure
-    from matplotlib.ticker import PercentFormatter
+    from matplotlib.ticker import FuncFormatter
 
     colours = dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     spines = {"axes.spines.top": False, "axes.spines.right": False}
     style: dict[Any, Any] = colours | spines | {"font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "bayesgan"}
     file = io.StringIO()
     with rc_context(style):
-        figure = Figure((5.6, 3.6), layout="constrained")
+        figure = Figure((4.6, 3.3), layout="constrained")
         axes = figure.subplots()
-        for training, line in zip(trainings, LINES, strict=False):
+        for training, line in zip(trainings, cycle(LINES), strict=False):
             method = training.task.method
             curves = [("chains_error", f"{method}: present chains" if method == "bayesgan" else method, line)]
             if method == "bayesgan":
@@ -134,7 +119,7 @@ def _curves(trainings: list[Training]) -> str:
                 points = [(each["iteration"], each[key]) for each in training.run.metrics if each[key] is not None]
                 axes.plot(*zip(*points, strict=True), label=label, **look)
         axes.set_ylim(bottom=0.0)
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
         axes.grid(axis="y", color=INK, alpha=0.15, lw=0.6)
         axes.set_xlabel("iteration")
         axes.set_ylabel("test error")
