@@ -21,6 +21,7 @@ from bayesgan.methods import ImageMethod
 from bayesgan.networks import SMALLEST, Discriminator, Generator
 from bayesgan.predictive import ModelAverage
 from bayesgan.presets import PresetName, image_settings
+from bayesgan.rng import stream
 from bayesgan.samples import Sample
 from bayesgan.settings import ImageSettings, parse_settings
 from bayesgan.training import Metrics, Progress, Run
@@ -184,8 +185,9 @@ class Training:
         return torch.stack(rows[:generators])
 
     def _pictures(self, theta: Tensor, statistics: Tensor, each: int) -> Tensor:
+        rng = stream(self.task.seed, "pictures", theta.device)  # afresh: asked again, the same pictures
+        noise = torch.randn(len(theta), each, self.gan.settings.noise_dim, generator=rng, device=theta.device)
         with torch.no_grad():
-            noise = self.gan.noise(len(theta), each, "evaluation")
             images = self.gan.generator(theta, noise, statistics)
         return images.add(1.0).mul(127.5).round().clamp(0, 255).to(torch.uint8)
 
