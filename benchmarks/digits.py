@@ -50,7 +50,9 @@ BASE: dict[str, Any] = {
     "burn_in": 600,
     "thin": 50,
 }
-POINT = {name: BASE[name] for name in ("generator_width", "discriminator_width", "generator_rate", "discriminator_rate")}
+POINT = {
+    name: BASE[name] for name in ("generator_width", "discriminator_width", "generator_rate", "discriminator_rate")
+}
 POINT |= {"iterations": 1000, "epsilon": 1e-8}
 ONE = {"generators": 1, "discriminators": 1}
 TRICKS = {"minibatch_discrimination": True, "feature_normalisation": True, "layer_noise": 0.3}

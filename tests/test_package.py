@@ -37,5 +37,5 @@ def test_the_wheel_runs_in_an_empty_environment(wheel: Path, tmp_path: Path) -> 
     python = tmp_path / "venv" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel, cwd=tmp_path)
     out = run(tmp_path / "venv" / "bin" / "bayesgan", "demo", "--iterations", "20", "--threads", "1", cwd=tmp_path)
-    assert out.splitlines()[-1].startswith("The picture is demo/figure1.png")
-    assert (tmp_path / "demo" / "figure1.png").stat().st_size > 10_000
+    assert out.splitlines()[-1].startswith("The report is demo/report.html")
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000

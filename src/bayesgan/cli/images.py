@@ -80,6 +80,9 @@ def presets(
 def demo(
     seed: Annotated[int, typer.Option(help="Seed of every random draw.", min=0)] = 0,
     subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
+    iterations: Annotated[
+        int | None, typer.Option(help="Iterations of each system, for a quick look; the preset's by default.", min=10)
+    ] = None,
     threads: Threads = None,
     device: Device = "cpu",
     out: Annotated[Path, typer.Option(help="Folder for the report and the runs.")] = Path("demo"),
@@ -94,7 +97,7 @@ def demo(
         def report(method: str, share: float, metrics: Metrics) -> None:
             progress.update(bar, description=f"{method:{max(map(len, METHODS))}}", completed=share, note=_note(metrics))
 
-        summaries = run(out, subset, seed, chosen, report)
+        summaries = run(out, subset, seed, chosen, report, iterations)
         progress.update(bar, completed=1.0)
     console.print(_table(summaries))
     print(f"The report is {out / 'report.html'}.")

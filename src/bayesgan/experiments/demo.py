@@ -25,11 +25,16 @@ def run(
     seed: int,
     device: torch.device,
     progress: Callable[[str, float, Metrics], None],
+    iterations: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Train the three systems in ``out``, going on with what is there, and write ``report.html``."""
+    """Train the three systems in ``out``, going on with what is there, and write ``report.html``.
+
+    ``iterations`` replaces those of the preset, for a quick look.
+    """
+    overrides = {} if iterations is None else {"iterations": iterations}
     trainings, summaries, before = [], [], 0.0
     for method in METHODS:
-        task = Task("digits", LABELS, subset, method, "fast", seed)
+        task = Task("digits", LABELS, subset, method, "fast", seed, overrides=overrides)
         training = Training(task, out / method, Path(), device)
 
         def report(iteration: int, metrics: Metrics, training: Training = training, start: float = before) -> None:
