@@ -3,8 +3,8 @@
 python benchmarks/digits.py [SUBSETS]      (100,101,102,103,104 by default; stopped and started again, it goes on)
 
 Settings are chosen here: on labelled subsets that no result is reported on, and on 297 validation images cut from the
-training images. Writes results/digits/choices.md and .json; the runs go to choices/. One thread: about an hour for three
-subsets.
+training images. Writes results/digits/choices.md and .json; the runs go to choices/. Twenty minutes a subset, on one
+thread.
 """
 
 import json
@@ -116,7 +116,7 @@ def outcome(name: str, subset: int) -> dict[str, Any]:
 def formatted(results: dict[str, dict[int, Any]]) -> str:
     """The table."""
     lines = [
-        "| setting | error of the model average, % | ± standard error | subsets | single networks at the end, % | seconds |",
+        "| setting | error of the model average, % | ± s.e. | subsets | single networks at the end, % | seconds |",
         "|---|---|---|---|---|---|",
     ]
     for name, runs in results.items():
@@ -144,8 +144,8 @@ def main() -> None:
                 result = {"stopped": str(error)}
             results.setdefault(name, {})[subset] = result
             print(subset, name, result.get("test_errors", result.get("stopped")), flush=True)
-            text = f"`python benchmarks/digits.py`: digits, {LABELS} labels, 297 validation images.\n\n{formatted(results)}\n"
-            write_text(RESULTS / "choices.md", text)
+            head = f"`python benchmarks/digits.py`: digits, {LABELS} labels, 297 validation images."
+            write_text(RESULTS / "choices.md", f"{head}\n\n{formatted(results)}\n")
             write_text(RESULTS / "choices.json", json.dumps(results, indent=1) + "\n")
 
 

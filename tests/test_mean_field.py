@@ -150,3 +150,13 @@ def test_a_sample_is_a_draw_of_weights_and_has_its_own_statistics() -> None:
     expected = gan.discriminator.statistics(first["discriminators"], data[None])
     torch.testing.assert_close(first["discriminator_statistics"], expected, rtol=1e-4, atol=1e-6)
     assert torch.equal(gan.discriminators.theta, before)
+
+
+def test_taking_a_sample_does_not_disturb_the_gaussians() -> None:
+    quiet, watched = lfvi(), lfvi()
+    for _ in range(4):
+        quiet.iterate()
+        watched.iterate()
+        watched.sample()
+    assert torch.equal(quiet.generators.theta, watched.generators.theta)
+    assert torch.equal(quiet.discriminators.theta, watched.discriminators.theta)

@@ -350,3 +350,17 @@ def test_minibatch_discrimination_moves_being_real_but_not_the_classes() -> None
     predicted = population(theta, new, statistics)[..., :CLASSES]
     plain = without(theta[:, :shared], new, without.statistics(theta[:, :shared], images))[..., :CLASSES]
     torch.testing.assert_close(predicted - plain, moved.mean((1, 2))[:, None, None].expand_as(plain))
+
+
+def test_minibatch_discrimination_beside_batch_norm_has_the_gradient_of_the_network_by_itself() -> None:
+    shape = (1, 8, 8)
+    network = Discriminator(shape, CLASSES, 2, minibatch_discrimination=True, feature_normalisation=True)
+    population = Population(network)
+    theta = population.initial(2, rng(), torch.double).requires_grad_()
+    images = torch.stack([pixels(5, shape, seed) for seed in (0, 1)])
+    (gradient,) = torch.autograd.grad(population(theta, images).square().sum(), theta)
+    network.double()
+    for chain in range(2):
+        nn.utils.vector_to_parameters(theta[chain].detach(), network.parameters())
+        parts = torch.autograd.grad(network(images[chain]).square().sum(), list(network.parameters()))
+        torch.testing.assert_close(gradient[chain], torch.cat([part.flatten() for part in parts]))

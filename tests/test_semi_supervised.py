@@ -295,6 +295,17 @@ def test_equations_3_and_4_equal_a_naive_implementation(coupling: Coupling, marg
     compare_with_naive(small_gan(**populations(coupling), marginal=marginal, prior_variance=0.5, label_weight=1.0))
 
 
+def test_the_defaults_are_equation_4_without_tricks() -> None:
+    settings = Settings()
+    assert (settings.label_weight, settings.label_smoothing, settings.feature_matching) == (1.0, 1.0, False)
+    assert (settings.game, settings.family, settings.data_share, settings.branches) == (
+        "jensen-shannon",
+        "weights",
+        1.0,
+        1,
+    )
+
+
 @pytest.mark.parametrize("label_weight", [1.0, 2.5, None])
 @pytest.mark.parametrize("label_batch", [1, LABEL_BATCH, LABELLED, 100])
 def test_labels_in_batches_of_any_size_and_weight_equal_a_naive_implementation(
