@@ -45,7 +45,9 @@ def test_train_prints_the_labelled_set_and_the_error_and_goes_on(tmp_path: Path)
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["labelled_sha256"] in done.stderr
     assert f"{summary['test_errors']} errors on 500 test images" in done.stdout
-    wanted = "dataset method preset labels subset labelled_sha256 seed iterations samples test_size test_errors test_error"
+    wanted = (
+        "dataset method preset labels subset labelled_sha256 seed iterations samples test_size test_errors test_error"
+    )
     assert set(f"{wanted} seconds seconds_per_epoch threads".split()) <= set(summary)
     again = bayesgan("train", "--resume", "run", cwd=tmp_path)
     assert again.stdout == done.stdout
@@ -74,7 +76,9 @@ def test_bad_input_gets_one_sentence(tmp_path: Path, arguments: list[str], sente
 
 def test_another_data_set_or_version_in_the_folder_is_refused(tmp_path: Path) -> None:
     bayesgan("train", *QUICK, "--out", "run", cwd=tmp_path)
-    assert "holds a run with other settings (subset" in refused("train", *QUICK, "--subset=1", "--out=run", cwd=tmp_path)
+    assert "holds a run with other settings (labelled_sha256, subset" in refused(
+        "train", *QUICK, "--subset=1", "--out=run", cwd=tmp_path
+    )
     config = tmp_path / "run" / "config.json"
     text = config.read_text()
     config.write_text(text.replace('"version": "', '"version": "9'))

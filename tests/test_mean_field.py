@@ -142,7 +142,10 @@ def test_a_sample_is_a_draw_of_weights_and_has_its_own_statistics() -> None:
     gan = BayesianGAN(parse_settings(Settings, **values), *networks, data, 0)
     gan.iterate()
     before = gan.discriminators.theta.clone()
-    first, second = gan.sample(), gan.sample()
+    first, again = gan.sample(), gan.sample()
+    assert all(torch.equal(first[name], again[name]) for name in first)  # asked twice, the same draw
+    gan.iteration += 1
+    second = gan.sample()
     for population, name in ((gan.generator, "generator"), (gan.discriminator, "discriminator")):
         assert first[f"{name}s"].shape == (1, population.weights)
         assert not torch.equal(first[f"{name}s"], second[f"{name}s"])

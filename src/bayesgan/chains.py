@@ -94,9 +94,13 @@ class Population:
             noise.train(training and noisy)
         outputs = []
         for chain, row in enumerate(rows):
-            named = dict(zip(self._names, row, strict=True))
-            named |= {name: part[chain] for name, part in zip(self._buffer_names, buffers, strict=True)}
+            # Not the views themselves: autograd would take writing to one for a change of all that it has saved.
+            own = {name: part[chain].clone() for name, part in zip(self._buffer_names, buffers, strict=True)}
+            named = dict(zip(self._names, row, strict=True)) | own
             outputs.append(functional_call(self._network, named, (inputs[chain],)))
+            if training:
+                for part, value in zip(buffers, own.values(), strict=True):
+                    part[chain] = value
         return torch.stack(outputs)
 
     def _single(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:

@@ -67,6 +67,9 @@ class BayesianGAN:
         labels: Labels | None = None,
     ) -> None:
         self.settings = settings
+        if settings.generators == 0 and labels is None:
+            raise BayesganError("Without generators and without labels there is nothing to learn from.")
+        self.seed = seed
         self.data = data
         self.data_size = len(data)
         self.labels = labels
@@ -104,7 +107,7 @@ class BayesianGAN:
         return torch.stack(drawn)
 
     def _draw_calibration(self, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Indices of training points and noise, the same for all chains, that statistics are taken from."""
+        """Indices of training points and noise that statistics are taken from."""
         indices = torch.randperm(self.data_size, generator=rng, device=rng.device)[:CALIBRATION]
         noise = torch.randn(CALIBRATION, self.settings.noise_dim, generator=rng, device=rng.device, dtype=self.dtype)
         return indices, noise
@@ -146,6 +149,8 @@ class BayesianGAN:
             logits = reality(outputs[..., : self.classes])
             log_p = generator_log_posterior(logits, prior, self.data_size, self.game)
         else:
+            if outputs.shape[-1] == self.classes:
+                raise BayesganError("This discriminator has no features to match: set feature_matching to false.")
             with torch.no_grad():
                 features = self.discriminator(weights_d, real)[..., self.classes :]
             features = features.view(groups, discriminators, 1, 1, *features.shape[1:])
@@ -284,20 +289,23 @@ class BayesianGAN:
     def sample(self) -> Sample:
         """What is collected: the weights of every chain and the statistics of its normalisations.
 
-        A discriminator's are those of ``CALIBRATION`` unlabelled training points, a generator's of as much noise:
-        always the same ones, seen as one batch by the weights as they are now.
+        A discriminator's are those of ``CALIBRATION`` unlabelled training points, of its own share where it has one, a
+        generator's of as much noise: always the same ones, seen as one batch by the weights as they are now.
         """
         indices, noise = self._calibration
-        generators = self.generator.drawn(self.generators.theta, self.rng["evaluation"])
-        discriminators = self.discriminator.drawn(self.discriminators.theta, self.rng["evaluation"])
-        points = self.points(indices)
+        rng = stream(self.seed, f"sample/{self.iteration}", self.data.device)
+        generators = self.generator.drawn(self.generators.theta, rng)
+        discriminators = self.discriminator.drawn(self.discriminators.theta, rng)
+        if self._subsets is None:
+            points = self.points(indices)
+            points = points.expand(len(discriminators), *points.shape)
+        else:
+            points = self.points(self._subsets[:, :CALIBRATION])
         return {
             "generators": generators,
             "generator_statistics": self.generator.statistics(generators, noise.expand(len(generators), -1, -1)),
             "discriminators": discriminators,
-            "discriminator_statistics": self.discriminator.statistics(
-                discriminators, points.expand(len(discriminators), *points.shape)
-            ),
+            "discriminator_statistics": self.discriminator.statistics(discriminators, points),
         }
 
     @property
@@ -331,19 +339,21 @@ class BayesianGAN:
 
     def gradient_noise(self) -> dict[str, dict[str, float]]:
         """β̂/α of both populations at their present weights (see :func:`dynamics.gradient_noise_over_friction`)."""
-        stream = "diagnostics"
-        difference_g = self.generator_gradient(stream)[0] - self.generator_gradient(stream)[0]
-        difference_d = (
-            self.discriminator_gradient(self.mini_batches(stream), stream, stream)[0]
-            - self.discriminator_gradient(self.mini_batches(stream), stream, stream)[0]
-        )
-        settings = self.settings
-        step_g, step_d = self.step_size(settings.generator_rate), self.step_size(settings.discriminator_rate)
+        settings, stream = self.settings, "diagnostics"
+        self.discriminator.draw_noise_from(self.rng[stream])
         ratio = dynamics.gradient_noise_over_friction
-        return {
-            "generators": ratio(self.generators, difference_g, step_g, settings.friction),
-            "discriminators": ratio(self.discriminators, difference_d, step_d, settings.friction),
-        }
+        ratios = {}
+        if settings.generators > 0:
+            difference = self.generator_gradient(stream)[0] - self.generator_gradient(stream)[0]
+            step = self.step_size(settings.generator_rate)
+            ratios["generators"] = ratio(self.generators, difference, step, settings.friction)
+        first, second = (
+            self.discriminator_gradient(self.mini_batches(stream), stream, stream)[0] for _ in ("one", "two")
+        )
+        step = self.step_size(settings.discriminator_rate)
+        ratios["discriminators"] = ratio(self.discriminators, first - second, step, settings.friction)
+        self.discriminator.draw_noise_from(self.rng["layers"])
+        return ratios
 
     def _stop_if_diverged(self) -> None:
         """Name the first chain whose weights are no longer finite numbers."""

@@ -2,7 +2,8 @@
 
 from typing import Any, Literal, get_args
 
-from bayesgan.data.images import ImageSetName
+from bayesgan.data.images import NAMES, ImageSetName
+from bayesgan.errors import BayesganError
 from bayesgan.methods import DRAWS, IMAGE_METHODS, IMAGE_OVERRIDES, ImageMethod
 from bayesgan.settings import ImageSettings, parse_settings
 
@@ -23,6 +24,7 @@ COMMON: dict[PresetName, Values] = {
         "marginal": "sum",
         "prior_variance": 10.0,
         "label_weight": 1.0,
+        "label_batch": 10_000,  # all labels in every iteration, as in Section 2.2, for every N_s of Table 1
         "iterations": 10_000,
         "burn_in": 5_000,
         "thin": 1_000,
@@ -69,6 +71,13 @@ def image_settings(preset: PresetName, method: ImageMethod, dataset: ImageSetNam
 
     Where they change the number of iterations and say nothing of burn-in and thinning, these shrink or grow with it.
     """
+    for kind, name, known in (
+        ("preset", preset, PRESETS),
+        ("method", method, IMAGE_METHODS),
+        ("data set", dataset, NAMES),
+    ):
+        if name not in known:
+            raise BayesganError(f"'{name}' is not a {kind}: choose from {', '.join(known)}.")
     chosen = COMMON[preset] | DATASETS[preset].get(dataset, {})
     chosen |= IMAGE_OVERRIDES[method] | METHODS[preset].get(method, {})
     iterations = values.get("iterations", chosen["iterations"])
@@ -90,7 +99,7 @@ def described(preset: PresetName) -> dict[str, dict[str, Any]]:
     for method in IMAGE_METHODS[1:]:
         other = image_settings(preset, method, "mnist").model_dump(mode="json")
         table[method] = {name: value for name, value in other.items() if value != reference[name]}
-    for dataset in get_args(ImageSetName):
+    for dataset in NAMES:
         other = image_settings(preset, "bayesgan", dataset).model_dump(mode="json")
         changed = {name: value for name, value in other.items() if value != reference[name]}
         if changed:

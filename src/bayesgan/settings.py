@@ -78,6 +78,8 @@ class Settings(BaseModel):
             )
         if self.dynamics == "adam" and self.temperature > 0:
             raise BayesganError("Dynamics 'adam' have no noise: set the temperature to 0 or choose dynamics 'frozen'.")
+        if self.family == "mean-field" and self.prior_variance is None:
+            raise BayesganError("Gaussians over weights need a prior: set prior_variance to a number.")
         if self.family == "mean-field" and self.dynamics != "adam":
             raise BayesganError("Gaussians over weights are optimised, not sampled: choose dynamics 'adam' with them.")
         if self.dynamics in ("frozen", "running") and self.burn_in == 0:
