@@ -78,20 +78,16 @@ class Population:
         return self._each(parts, inputs, statistics, training=False)
 
     def statistics(self, theta: Tensor, inputs: Tensor) -> Tensor:
-        """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch without noise on layers."""
+        """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch."""
         found = theta.new_zeros(len(theta), self.buffers)  # not empty: what it holds enters with weight 0, NaN too
         if found.numel() > 0:
-            self._each(unflattened(theta, self._shapes), inputs, found, training=True, noisy=False)
+            self._each(unflattened(theta, self._shapes), inputs, found, training=True)
         return found
 
-    def _each(
-        self, parts: tuple[Tensor, ...], inputs: Tensor, statistics: Tensor, training: bool, noisy: bool = True
-    ) -> Tensor:
+    def _each(self, parts: tuple[Tensor, ...], inputs: Tensor, statistics: Tensor, training: bool) -> Tensor:
         rows = zip(*(part.unbind(0) for part in parts), strict=True)
         buffers = unflattened(statistics, self._buffer_shapes) if self.buffers else ()
         self._network.train(training)
-        for noise in self._noises:
-            noise.train(training and noisy)
         outputs = []
         for chain, row in enumerate(rows):
             # Not the views themselves: autograd would take writing to one for a change of all that it has saved.

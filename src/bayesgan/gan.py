@@ -171,6 +171,8 @@ class BayesianGAN:
         weights = self.discriminator.drawn(theta_d, self.rng["weights"])
         prior = self.discriminator.log_prior(theta_d, settings.prior_variance).view(groups, discriminators, 1, 1)
         log_p = prior
+        # Real, generated and labelled points are three batches: normalised together with the labelled ones, which come
+        # back in every iteration, real points soon look generated without them (docs/choices.md).
         if fakes is not None:
             real_logits = reality(self.discriminator(weights, real)[..., : self.classes])
             fake_logits = reality(self.facing(weights, fakes)[..., : self.classes])
@@ -301,11 +303,15 @@ class BayesianGAN:
             points = points.expand(len(discriminators), *points.shape)
         else:
             points = self.points(self._subsets[:, :CALIBRATION])
+        # Noise on layers is part of what the weights were trained to normalise.
+        self.discriminator.draw_noise_from(rng)
+        statistics = self.discriminator.statistics(discriminators, points)
+        self.discriminator.draw_noise_from(self.rng["layers"])
         return {
             "generators": generators,
             "generator_statistics": self.generator.statistics(generators, noise.expand(len(generators), -1, -1)),
             "discriminators": discriminators,
-            "discriminator_statistics": self.discriminator.statistics(discriminators, points),
+            "discriminator_statistics": statistics,
         }
 
     @property

@@ -40,14 +40,16 @@ COMMON: dict[PresetName, Values] = {
         "coupling": "pairs",
         "prior_variance": 10.0,
         "label_weight": None,
-        "generator_rate": 1e-3,
-        "discriminator_rate": 1e-3,
-        "epsilon": 1e-8,
+        "generator_rate": 3e-4,
+        "discriminator_rate": 3e-4,
+        "epsilon": 1e-5,
+        "temperature": 0.01,
+        "step_ratio": 1.0,
         "generator_width": 32,
         "discriminator_width": 32,
-        "iterations": 1000,
-        "burn_in": 600,
-        "thin": 50,
+        "iterations": 2500,
+        "burn_in": 1500,
+        "thin": 100,
     },
 }
 
@@ -62,7 +64,28 @@ METHODS: dict[PresetName, dict[ImageMethod, Values]] = {
 
 DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
     "paper": {},
-    "fast": {},
+    "fast": {
+        "digits": {
+            "generator_rate": 1e-3,
+            "discriminator_rate": 1e-3,
+            "iterations": 1000,
+            "burn_in": 600,
+            "thin": 50,
+        },
+        "mnist": {
+            "generators": 8,
+            "discriminators": 8,
+            "generator_width": 16,
+            "discriminator_width": 16,
+            "layer_noise": 0.3,
+            "iterations": 5000,
+            "burn_in": 2500,
+            "thin": 250,
+        },
+        "svhn": {"generators": 2, "discriminators": 2},
+        "cifar10": {"generators": 2, "discriminators": 2},
+        "celeba": {"generators": 2, "discriminators": 2, "iterations": 1200, "burn_in": 800, "thin": 50},
+    },
 }
 
 

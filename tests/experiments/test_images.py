@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import torch
 
+from bayesgan.data.images import ImageSetName
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.images import Task, Training, resumed
 from bayesgan.files import open_tensors
+from tests.data.real import real
 
 SMALL = {"iterations": 12, "burn_in": 6, "thin": 3, "generator_width": 4, "discriminator_width": 4, "noise_dim": 5}
 CPU = torch.device("cpu")
@@ -81,6 +83,17 @@ def test_choosing_settings_never_looks_at_the_test_set(tmp_path: Path) -> None:
     training, summary = trained(tmp_path, split="validation")
     assert summary["test_size"] == 297
     assert len(training.images.train) == 1000
+
+
+@pytest.mark.parametrize("dataset", ["mnist", "svhn", "cifar10", "celeba"])
+def test_official_files_become_a_summary(tmp_path: Path, dataset: ImageSetName) -> None:
+    root = real(dataset)
+    small = task(dataset=dataset, labels=100, overrides={"iterations": 8, "burn_in": 4, "thin": 4})
+    training = Training(small, tmp_path, root, CPU)
+    summary = training.train(every=8)
+    assert 0 < summary["test_error"] < 1
+    assert summary["test_size"] == len(training.images.test)
+    assert (tmp_path / "panels.png").exists()
 
 
 def test_a_second_run_of_the_same_task_repeats_nothing_and_says_the_same(tmp_path: Path) -> None:
