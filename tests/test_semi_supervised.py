@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from bayesgan.conditionals import Labels
 from bayesgan.coupling import Coupling
 from bayesgan.data.images import Images
 from bayesgan.data.labels import LabelledSet, labelled_set
 from bayesgan.experiments.images import image_gan
-from bayesgan.gan import BayesianGAN, Labels
+from bayesgan.gan import BayesianGAN
 from bayesgan.networks import Discriminator, Generator, Normalisation, Shape, mlp
 from bayesgan.posterior import (
     GAMES,

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from bayesgan import __version__
+from bayesgan.conditionals import Labels
 from bayesgan.data.images import Images, ImageSetName, load
 from bayesgan.data.labels import LabelledSet, labelled_set
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.panels import draw_panels
 from bayesgan.files import read_text, write_tensors, write_text
-from bayesgan.gan import BayesianGAN, Labels
+from bayesgan.gan import BayesianGAN
 from bayesgan.methods import ImageMethod
 from bayesgan.networks import SMALLEST, Discriminator, Generator
 from bayesgan.predictive import ModelAverage
