@@ -26,8 +26,10 @@ COLUMNS = (
 
 def command(summary: dict[str, Any]) -> str:
     """What made the run; every other value is the preset's."""
-    names = ("dataset", "labels", "subset", "method", "preset", "seed", "threads")
-    return "bayesgan train " + " ".join(f"--{name} {summary[name]}" for name in names)
+    names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "threads")
+    options = [f"--{name} {summary[name]}" for name in names]
+    options += [f"--set {name}={json.dumps(value)}" for name, value in summary["changed"].items()]
+    return " ".join(["bayesgan train", *options])
 
 
 def row(summary: dict[str, Any]) -> str:

@@ -40,7 +40,7 @@ def test_the_log_prior_is_minus_the_divergence_from_the_prior(variance: float) -
 
 def test_the_best_gaussian_without_data_is_the_prior() -> None:
     population = MeanField(mlp(2, 3, 1))
-    theta = torch.zeros(1, population.dimension, dtype=torch.double)
+    theta = torch.zeros(1, 2 * population.weights, dtype=torch.double)
     theta[:, population.weights :] = 0.5 * torch.log(torch.tensor(10.0, dtype=torch.double))
     (gradient,) = torch.autograd.grad(population.log_prior(theta.requires_grad_(), 10.0).sum(), theta)
     assert gradient.abs().max().item() < 1e-12

@@ -32,7 +32,7 @@ PAPER = {
 }
 NO_TRICKS = {
     "feature_matching": False,
-    "label_smoothing": 1.0,
+    "real_target": 1.0,
     "minibatch_discrimination": False,
     "feature_normalisation": False,
 }
@@ -155,7 +155,7 @@ def test_any_number_of_iterations_gives_a_sample(preset: PresetName, iterations:
         ({"layer_noise": -0.1}, "Setting layer_noise cannot be -0.1"),
         ({"data_share": 0}, "Setting data_share cannot be 0"),
         ({"label_weight": 0}, "Setting label_weight cannot be 0"),
-        ({"label_smoothing": 1.1}, "Setting label_smoothing cannot be 1.1"),
+        ({"real_target": 1.1}, "Setting real_target cannot be 1.1"),
         ({"branches": 0}, "Setting branches cannot be 0"),
         ({"generators": 0}, "Without generators there is only classification"),
     ],

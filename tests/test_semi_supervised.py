@@ -241,7 +241,7 @@ def naive_discriminator(
                 is_fake = torch.log(d(theta_d, x)[0])
                 if s.game == "wasserstein":
                     is_real, is_fake = critic(theta_d, x), -critic(theta_d, x)
-                value = s.label_smoothing * is_real + (1 - s.label_smoothing) * is_fake
+                value = s.real_target * is_real + (1 - s.real_target) * is_fake
                 log_p = log_p + value * SIZE / REAL_BATCH
             for z in batch:
                 point = generated(gan.generators.theta[k], z)
@@ -298,7 +298,7 @@ def test_equations_3_and_4_equal_a_naive_implementation(coupling: Coupling, marg
 
 def test_the_defaults_are_equation_4_without_tricks() -> None:
     settings = Settings()
-    assert (settings.label_weight, settings.label_smoothing, settings.feature_matching) == (1.0, 1.0, False)
+    assert (settings.label_weight, settings.real_target, settings.feature_matching) == (1.0, 1.0, False)
     assert (settings.game, settings.family, settings.data_share, settings.branches) == (
         "jensen-shannon",
         "weights",
@@ -316,7 +316,7 @@ def test_labels_in_batches_of_any_size_and_weight_equal_a_naive_implementation(
 
 
 @pytest.mark.parametrize("game", ["jensen-shannon", "wasserstein"])
-@pytest.mark.parametrize("trick", [{}, {"feature_matching": True}, {"label_smoothing": 0.9}], ids=str)
+@pytest.mark.parametrize("trick", [{}, {"feature_matching": True}, {"real_target": 0.9}], ids=str)
 @pytest.mark.parametrize("coupling", ["algorithm1", "all", "pairs"])
 def test_games_and_tricks_equal_a_naive_implementation(
     game: GameName, trick: dict[str, Any], coupling: Coupling
@@ -335,7 +335,7 @@ def test_branches_play_among_themselves(coupling: Coupling) -> None:
 
 def test_the_update_uses_the_gradient_of_the_points_it_draws() -> None:
     """discriminator_gradient and generator_gradient, against a twin that draws from the same streams."""
-    values: dict[str, Any] = {"generators": 2, "discriminators": 2, "feature_matching": True, "label_smoothing": 0.8}
+    values: dict[str, Any] = {"generators": 2, "discriminators": 2, "feature_matching": True, "real_target": 0.8}
     gan, twin = small_gan(**values), small_gan(**values)
     indices = torch.tensor([[0, 1, 2, 3], [4, 5, 6, 6]])
     gradient, log_p = gan.discriminator_gradient(indices)
@@ -516,7 +516,7 @@ def test_a_collected_sample_predicts_as_torchs_batch_norm_after_seeing_the_train
 @pytest.mark.parametrize("normalisation", ["batch", "layer", "none"])
 def test_the_papers_baselines_train_with_all_their_tricks(normalisation: Normalisation) -> None:
     tricks: dict[str, Any] = {"minibatch_discrimination": True, "feature_normalisation": True, "layer_noise": 0.3}
-    gan = dcgan(torch.float, normalisation=normalisation, feature_matching=True, label_smoothing=0.9, **tricks)
+    gan = dcgan(torch.float, normalisation=normalisation, feature_matching=True, real_target=0.9, **tricks)
     for _ in range(4):
         gan.iterate()
     assert all(torch.isfinite(tensor).all() for tensor in gan.sample().values())

@@ -56,7 +56,6 @@ class Population:
         self._convolutions = any(isinstance(part, nn.Conv2d | nn.ConvTranspose2d) for part in network.modules())
         self._noises = [part for part in self._network.modules() if isinstance(part, GaussianNoise)]
         self.weights = sum(shape.numel() for shape in self._shapes)
-        self.dimension = self.weights  # numbers that describe one chain
         self.buffers = sum(shape.numel() for shape in self._buffer_shapes)
 
     def draw_noise_from(self, stream: torch.Generator) -> None:
@@ -141,10 +140,6 @@ class MeanField(Population):
     """
 
     START = -5.0  # of log σ: narrow, so that the networks learn as usual at first
-
-    def __init__(self, network: nn.Module) -> None:
-        super().__init__(network)
-        self.dimension = 2 * self.weights
 
     def initial(self, chains: int, rng: torch.Generator, dtype: torch.dtype = torch.float32) -> Tensor:
         """Starting Gaussians: means as :meth:`Population.initial`, deviations e^-5."""

@@ -58,7 +58,7 @@ class Conditionals:
     ) -> None:
         self.settings = settings
         if settings.generators == 0 and labels is None:
-            raise BayesganError("Without generators and without labels there is nothing to learn from.")
+            raise BayesganError("Without generators and without labels there is nothing to learn from: give labels.")
         self.seed = seed
         self.data = data
         self.data_size = len(data)
@@ -149,12 +149,16 @@ class Conditionals:
         return marginalise(log_p, (1, 3), self.settings.marginal).flatten()
 
     def discriminator_log_posterior(
-        self, theta_d: Tensor, fakes: Tensor | None, real: Tensor, labelled: tuple[Tensor, Tensor] | None = None
+        self,
+        theta_d: Tensor,
+        fakes: Tensor | None,
+        real: Tensor | None,
+        labelled: tuple[Tensor, Tensor] | None = None,
     ) -> Tensor:
         """log p(θ_d | X, θ_g) of every discriminator chain: Eq. 2 or 4 joined over noise batches and generators.
 
         ``real`` is (discriminator chains, n_d, *point): each chain has its own mini-batch. ``labelled`` are points
-        (discriminator chains, n_s, *point) and their classes. Without ``fakes`` the labels are all there is.
+        (discriminator chains, n_s, *point) and their classes. Without ``fakes`` and ``real`` there are only labels.
         """
         settings = self.settings
         groups, _, discriminators = self.groups
@@ -163,7 +167,7 @@ class Conditionals:
         log_p = prior
         # Real, generated and labelled points are three batches: normalised together with the labelled ones, which come
         # back in every iteration, real points soon look generated without them (docs/choices.md).
-        if fakes is not None:
+        if fakes is not None and real is not None:
             real_logits = reality(self.discriminator(weights, real)[..., : self.classes])
             fake_logits = reality(self.facing(weights, fakes)[..., : self.classes])
             log_p = discriminator_log_posterior(
@@ -172,7 +176,7 @@ class Conditionals:
                 prior,
                 self.data_size,
                 self.game,
-                settings.label_smoothing,
+                settings.real_target,
             )
         if labelled is not None and self.labels is not None:
             points, classes = labelled
@@ -236,7 +240,8 @@ class Conditionals:
                 fakes = self.fakes(self.generators.theta, self._noise_batches(stream))
         labelled = self.labelled_batches(label_stream)
         theta = self.discriminators.theta.requires_grad_()
-        log_p = self.discriminator_log_posterior(theta, fakes, self.points(indices), labelled)
+        real = self.points(indices) if fakes is not None else None
+        log_p = self.discriminator_log_posterior(theta, fakes, real, labelled)
         return _gradient(log_p, theta), log_p.detach()
 
 

@@ -14,7 +14,7 @@ def use(device: str, threads: int | None) -> torch.device:
     """Compute on ``device`` with ``threads`` CPU threads (None: one for each core that this process may use)."""
     if threads is not None and threads < 1:
         raise BayesganError(f"The number of threads must be at least 1, not {threads}.")
-    torch.set_num_threads(threads or _cores())
+    torch.set_num_threads(threads or cores())
     try:
         chosen = torch.device(device)
         torch.zeros(1, device=chosen)
@@ -24,7 +24,7 @@ def use(device: str, threads: int | None) -> torch.device:
     return chosen
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many cores this process may use; all of them where the system does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -64,8 +64,8 @@ class BayesianGAN(Conditionals):
     def sample(self) -> Sample:
         """What is collected: the weights of every chain and the statistics of its normalisations.
 
-        A discriminator's are those of ``CALIBRATION`` unlabelled training points, of its own share where it has one, a
-        generator's of as much noise: always the same ones, seen as one batch by the weights as they are now.
+        A discriminator's are those of ``CALIBRATION`` training points, without their labels, of its own share where it
+        has one, a generator's of as much noise: always the same ones, seen as one batch by the weights as they are now.
         """
         indices, noise = self._calibration
         rng = stream(self.seed, f"sample/{self.iteration}", self.data.device)

@@ -213,8 +213,7 @@ class Generator(nn.Module):
             last = layer == len(widths) - 1
             kernel = 5 if last else 3
             # Out of n pixels this makes 2n − 1, and one more where the mirrored convolution had rounded down.
-            (height, width), (target_height, target_width) = maps[layer], maps[layer + 1]
-            extra = (target_height - 2 * height + 1, target_width - 2 * width + 1)
+            extra = (maps[layer + 1][0] - 2 * maps[layer][0] + 1, maps[layer + 1][1] - 2 * maps[layer][1] + 1)
             layers += [
                 nn.ConvTranspose2d(
                     inputs, outputs, kernel, stride=2, padding=kernel // 2, output_padding=extra, bias=False

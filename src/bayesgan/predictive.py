@@ -54,13 +54,13 @@ class ModelAverage:
 
     def predict(self, theta: Tensor, statistics: Tensor) -> tuple[Tensor, Tensor]:
         """Class probabilities (chains, n, K) and those of being real (chains, n) by each chain alone."""
-        device = self._images.device
-        outputs = []
+        theta, statistics = theta.to(self._images.device), statistics.to(self._images.device)
+        parts = []
         with torch.no_grad():
             for batch in batches(self._images):
                 facing = batch.expand(len(theta), *batch.shape)
-                outputs.append(self._discriminator(theta.to(device), facing, statistics.to(device)))
-        logits = torch.cat(outputs, 1)[..., : self._classes].double()
+                parts.append(self._discriminator(theta, facing, statistics)[..., : self._classes])
+        logits = torch.cat(parts, 1).double()
         return logits.softmax(-1), reality(logits).sigmoid()
 
     @property

@@ -47,7 +47,7 @@ class Settings(BaseModel):
 
     # tricks that the paper says its baselines needed
     feature_matching: bool = False  # the generators match the mean features of real points
-    label_smoothing: Share = 1.0  # one-sided: how real a real point is
+    real_target: Share = 1.0  # one-sided label smoothing: how real a real point is said to be; 0.9 smooths, 1 does not
 
     # dynamics
     iterations: Count = 1000
@@ -68,6 +68,10 @@ class Settings(BaseModel):
     # what is kept
     thin: Count = 50  # iterations between collected samples, after the burn-in
 
+    @property
+    def _needs_samples(self) -> bool:
+        return self.temperature > 0
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         grouped(self.coupling, self.generators, self.discriminators, self.replicas)
@@ -87,7 +91,7 @@ class Settings(BaseModel):
                 f"Dynamics '{self.dynamics}' take their mass from the Adam burn-in: "
                 "set burn_in to at least 1 or choose dynamics 'plain'."
             )
-        if self.temperature > 0 and self.iterations < self.burn_in + self.thin:
+        if self._needs_samples and self.iterations < self.burn_in + self.thin:
             raise BayesganError(
                 f"{self.iterations} iterations end before the first sample is collected, {self.thin} iterations after "
                 f"a burn-in of {self.burn_in}: raise iterations, or lower burn_in or thin."
@@ -96,7 +100,7 @@ class Settings(BaseModel):
 
 
 class ImageSettings(Settings):
-    """The same for images: the DCGAN pair and its training."""
+    """The same for images: the DCGAN pair and its training. Predictions need a sample, at any temperature."""
 
     noise_dim: Count = 100
     generator_width: Count = 64  # channels of the widest map; deeper ones have twice as many each
@@ -108,11 +112,15 @@ class ImageSettings(Settings):
     feature_normalisation: bool = False
     layer_noise: NotNegative = 0.0  # deviation of Gaussian noise on the inputs of every discriminator layer
 
+    @property
+    def _needs_samples(self) -> bool:
+        return True
+
 
 S = TypeVar("S", bound=Settings)
 
 
-def parse_settings(kind: type[S], **values: object) -> S:
+def parse_settings(kind: type[S], /, **values: object) -> S:
     """Settings from untrusted values; one sentence on the first that is wrong."""
     try:
         return kind.model_validate(values)

@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from bayesgan import __version__, environment
 from bayesgan.dynamics import State
@@ -64,6 +64,7 @@ class Run:
         )
         if self._checkpoint.exists():
             self._restore()
+        self._all_samples_there()
         self.metrics = self._kept()
         self.environments = self._environments()
 
@@ -80,17 +81,28 @@ class Run:
                 "choose another folder, or delete this one."
             )
 
+    def _all_samples_there(self) -> None:
+        settings, there = self.gan.settings, set(self.samples.iterations)
+        for iteration in range(settings.burn_in + settings.thin, self.gan.iteration + 1, settings.thin):
+            if iteration not in there:
+                raise BayesganError(
+                    f"{self.samples.folder} lacks the sample of iteration {iteration}: put it back, or delete "
+                    f"{self.folder} to train again."
+                )
+
     def _kept(self) -> list[Metrics]:
         """The evaluations up to the checkpoint; later ones will be made again, to the same bits."""
         lines = read_text(self._metrics).splitlines() if self._metrics.exists() else []
         kept: list[Metrics] = []
-        for line in lines:
+        for number, line in enumerate(lines, start=1):
             try:
                 record = json.loads(line)
                 if record["iteration"] <= self.gan.iteration:
                     kept.append(record)
             except (ValueError, TypeError, KeyError):
-                break  # a line torn by a kill is the last one, and later than the checkpoint
+                if number < len(lines):
+                    raise BayesganError(f"{self._metrics} is damaged: delete {self.folder} to train again.") from None
+                # What a kill tore is the last line, and later than the checkpoint.
         finished = self.gan.iteration == self.gan.settings.iterations
         if finished and (not kept or kept[-1]["iteration"] != self.gan.iteration):
             raise BayesganError(f"{self._metrics} is damaged: delete {self.folder} to train again.")
@@ -100,10 +112,12 @@ class Run:
         """What computed this run: more than one entry where it was gone on with under other conditions."""
         path = self.folder / "environments.json"
         there = _read_json(path) if path.exists() else []
+        if not isinstance(there, list) or not all(isinstance(each, dict) and "threads" in each for each in there):
+            there = []  # no result depends on it
         present = environment.record(self.gan.data.device)
         finished = self.gan.iteration == self.gan.settings.iterations
-        if not isinstance(there, list) or (not finished and present not in there):
-            there = [*(there if isinstance(there, list) else []), present]
+        if not there or (not finished and there[-1] != present):
+            there = [*there, present]
             write_text(path, json.dumps(there, indent=1) + "\n")
         return there
 
@@ -132,12 +146,11 @@ class Run:
                         record["gradient_noise_over_friction"] = gan.gradient_noise()
                     record |= evaluate(gan, sample)
                     self.metrics.append(record)
-                    log.write(json.dumps(record) + "\n")
+                    _append(log, json.dumps(record) + "\n")
                 before, clock = clock, time.monotonic()
                 self.total_seconds += clock - before
                 if last or clock - last_checkpoint >= self._checkpoint_seconds:
-                    log.flush()
-                    os.fsync(log.fileno())  # before the checkpoint, which relies on it
+                    _append(log, "", to_disk=True)  # before the checkpoint, which relies on it
                     self._save()
                     last_checkpoint = time.monotonic()
                 if progress is not None:
@@ -152,9 +165,9 @@ class Run:
                 if (tensor := getattr(state, name)) is not None:
                     tensors[f"{population}.{name}"] = tensor
         metadata = {
-            "iteration": str(gan.iteration),
-            "seconds": repr(self.seconds),
-            "total_seconds": repr(self.total_seconds),
+            "iteration": f"{gan.iteration:010d}",
+            "seconds": f"{self.seconds:018.6f}",  # of one length, like everything else in the file
+            "total_seconds": f"{self.total_seconds:018.6f}",
         }
         write_tensors(self._checkpoint, tensors, metadata)
 
@@ -169,6 +182,8 @@ class Run:
                     gan.branch()
                 self.seconds, self.total_seconds = float(metadata["seconds"]), float(metadata["total_seconds"])
                 gan.seen = tensors.get_tensor("seen")
+                if gan.seen.shape != (gan.data_size,):
+                    raise ValueError(f"{len(gan.seen)} data points")
                 for name, rng in gan.rng.items():
                     rng.set_state(tensors.get_tensor(f"rng.{name}").cpu())
                 for population in ("generators", "discriminators"):
@@ -178,13 +193,28 @@ class Run:
                         if f"{population}.{name}" in names
                     }
                     state, fresh = State(**values), getattr(gan, population)
-                    if state.theta.shape != fresh.theta.shape:
-                        raise ValueError(f"{population} of shape {tuple(state.theta.shape)}")
+                    for name in ("theta", "momentum", "second_moment", "preconditioner"):
+                        tensor = getattr(state, name)
+                        if tensor is not None and tensor.shape != fresh.theta.shape:
+                            raise ValueError(f"{name} of the {population} has the shape {tuple(tensor.shape)}")
+                    massive = gan.sampling and gan.settings.dynamics in ("frozen", "running")
+                    if massive != (state.preconditioner is not None):
+                        raise ValueError(f"the mass of the {population} does not fit iteration {gan.iteration}")
                     setattr(gan, population, state)
             except (KeyError, TypeError, ValueError, RuntimeError) as error:
                 raise BayesganError(
                     f"{self._checkpoint} is not a checkpoint of this run ({error}): delete it to start again."
                 ) from None
+
+
+def _append(log: TextIO, text: str, to_disk: bool = False) -> None:
+    try:
+        log.write(text)
+        if to_disk:
+            log.flush()
+            os.fsync(log.fileno())
+    except OSError as error:
+        raise BayesganError(f"Cannot write {log.name}: {error.strerror or error}.") from None
 
 
 def _read_json(path: Path) -> Any:

@@ -33,7 +33,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
         )
         for method in METHODS
     ]
-    return trainings, [each.train(2) for each in trainings]
+    return trainings, [each.train() for each in trainings]
 
 
 @pytest.fixture(scope="module")

@@ -44,12 +44,19 @@ def main() -> None:
         message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
         _say(f"Error: {message}")
         code = 2
-    except (MemoryError, torch.OutOfMemoryError):
+    except (MemoryError, RuntimeError) as error:
+        # A CPU without memory left is a plain RuntimeError to torch.
+        if isinstance(error, RuntimeError) and not _out_of_memory(error):
+            raise
         _say("Error: There is not enough memory: lower the number of generators, widths or noise batches.")
         code = 2
     if code == INTERRUPTED:
-        _say("Stopped; the same command goes on from the last checkpoint.")
+        _say("Stopped; the same command goes on where it was.")
     sys.exit(code)
+
+
+def _out_of_memory(error: RuntimeError) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
 def _say(text: str) -> None:

@@ -47,10 +47,12 @@ def train(
     from bayesgan.experiments.images import Task, Training, resumed  # takes a second, which --help need not
 
     if resume is not None:
+        if change or out:
+            raise BayesganError("--resume takes everything from the folder that it names: leave out --set and --out.")
         task, folder = resumed(resume), resume
     else:
         overrides = dict(_assignment(each) for each in change or [])
-        task = Task(dataset, _count(labels), subset, method, preset, seed, split, overrides)
+        task = Task(dataset, _count(labels), subset, method, preset, seed, split, every, overrides)
         folder = out or Path(f"{dataset}-{labels}-{method}-subset{subset}-seed{seed}")
     settings = task.settings  # bad settings are refused before anything is read
     chosen = environment.use(device, threads)
@@ -62,7 +64,7 @@ def train(
         def report(iteration: int, metrics: Metrics) -> None:
             progress.update(bar, completed=iteration, description=str(iteration), note=_note(metrics))
 
-        summary = training.train(every, report)
+        summary = training.train(report)
     _print_summary(summary, folder)
 
 
@@ -113,7 +115,7 @@ def _count(text: str) -> int | Literal["all"]:
 
 def _assignment(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
-    if not sign:
+    if not sign or not name.strip():
         raise BayesganError(f"--set: '{text}' is not of the form NAME=VALUE.")
     try:
         return name.strip(), json.loads(value)

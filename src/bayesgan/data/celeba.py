@@ -9,6 +9,7 @@ from rich.console import Console
 
 from bayesgan.data.faces import Faces, faces
 from bayesgan.data.parts import Parts, damaged, missing
+from bayesgan.errors import BayesganError
 from bayesgan.files import read_text
 
 PICTURES, ATTRIBUTES, PARTITION = "img_align_celeba", "list_attr_celeba.txt", "list_eval_partition.txt"
@@ -37,6 +38,8 @@ def read(folder: Path, validation: bool) -> Parts:
         found = faces(
             folder / PICTURES, {name: sizes[name] for name in names}, most, folder / f"faces-{part}.safetensors"
         )
+        if len(found.indices) == 0:
+            raise BayesganError(f"No picture of part {part} in {folder / PICTURES} shows exactly one face.")
         results.append((found, [labels[names[index]] for index in found.indices]))
     _say([found for found, _ in results])
     (train, train_labels), (test, test_labels) = results

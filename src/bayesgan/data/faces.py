@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,6 +13,7 @@ import torch
 from rich.console import Console
 from rich.progress import Progress
 
+from bayesgan.environment import cores
 from bayesgan.errors import BayesganError
 from bayesgan.files import open_tensors, write_tensors
 
@@ -87,7 +87,7 @@ def _find(cv2: Any, paths: list[Path], most: int) -> Faces:
     try:
         with (
             Progress(console=console, transient=True, disable=not console.is_terminal) as progress,
-            ThreadPoolExecutor(_cores()) as pool,
+            ThreadPoolExecutor(cores()) as pool,
         ):
             task = progress.add_task("Finding faces", total=len(paths))
             for start in range(0, len(paths), BATCH):
@@ -128,10 +128,3 @@ def _crop(cv2: Any, detector: Any, path: Path) -> np.ndarray | None:
     left, top, width, height = hits[0]
     face = cv2.resize(picture[top : top + height, left : left + width], (SIDE, SIDE), interpolation=cv2.INTER_AREA)
     return np.ascontiguousarray(face[:, :, ::-1].transpose(2, 0, 1))
-
-
-def _cores() -> int:
-    """Those that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

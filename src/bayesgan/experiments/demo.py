@@ -34,14 +34,14 @@ def run(
     overrides = {} if iterations is None else {"iterations": iterations}
     trainings, summaries, before = [], [], 0.0
     for method in METHODS:
-        task = Task("digits", LABELS, subset, method, "fast", seed, overrides=overrides)
+        task = Task("digits", LABELS, subset, method, "fast", seed, every=EVERY, overrides=overrides)
         training = Training(task, out / method, Path(), device)
 
         def report(iteration: int, metrics: Metrics, training: Training = training, start: float = before) -> None:
             method = training.task.method
             progress(method, start + WORK[method] * iteration / training.gan.settings.iterations, metrics)
 
-        summaries.append(training.train(EVERY, report))
+        summaries.append(training.train(report))
         trainings.append(training)
         before += WORK[method]
     write_report(trainings, summaries, out / "report.html")

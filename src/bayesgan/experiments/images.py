@@ -41,12 +41,20 @@ class Task:
     preset: PresetName = "fast"
     seed: int = 0
     split: Literal["test", "validation"] = "test"  # the images that errors are counted on
+    every: int = 100  # iterations between evaluations
     overrides: dict[str, Any] = field(default_factory=dict)
 
     @property
     def settings(self) -> ImageSettings:
         """Every number of the run."""
         return image_settings(self.preset, self.method, self.dataset, **self.overrides)
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The settings that are not those of the preset."""
+        ours = self.settings.model_dump(mode="json")
+        preset = image_settings(self.preset, self.method, self.dataset).model_dump(mode="json")
+        return {name: value for name, value in ours.items() if value != preset[name]}
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -66,8 +74,12 @@ def resumed(folder: Path) -> Task:
                 f"{folder} was made by bayesgan {config['version']}, this is {__version__}: go on with that version."
             )
         settings = parse_settings(ImageSettings, **config["settings"])
-        names = ("dataset", "labels", "subset", "method", "preset", "seed", "split")
-        return Task(**{name: config[name] for name in names}, overrides=settings.model_dump(mode="json"))
+        names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "every")
+        task = Task(**{name: config[name] for name in names}, overrides=settings.model_dump(mode="json"))
+        whole = [task.subset, task.seed, task.every, *([] if task.labels == "all" else [task.labels])]
+        if not all(type(number) is int and number >= 0 for number in whole) or task.split not in ("test", "validation"):
+            raise ValueError
+        return task
     except (ValueError, KeyError, TypeError):
         raise BayesganError(f"{path} is damaged: without it the run cannot be gone on with.") from None
 
@@ -100,25 +112,22 @@ class Training:
         }
         self.run = Run(self.gan, folder, identity, checkpoint_seconds)
 
-    def train(self, every: int, progress: Progress | None = None) -> dict[str, Any]:
+    def train(self, progress: Progress | None = None) -> dict[str, Any]:
         """Run to the end and write what the run folder holds then; the result is ``summary.json``."""
-        metrics = self.run.train(self.evaluate, every, progress)
+        metrics = self.run.train(self.evaluate, self.task.every, progress)
         self.average.update(self.run.samples, self.gan.iteration)
         summary = self.summary(metrics)
-        write_tensors(
-            self.folder / "predictions.safetensors",
-            {"probabilities": self.average.probabilities.float(), "real": self.average.real.float()},
-            {"split": self.task.split},
-        )
+        predictions = {"probabilities": self.average.probabilities.float()}
+        if self.gan.settings.game == "jensen-shannon":
+            predictions["real"] = self.average.real.float()
+        write_tensors(self.folder / "predictions.safetensors", predictions, {"split": self.task.split})
         if self.gan.settings.generators > 0:
             draw_panels(self.pictures(), self.folder / "panels.png")
         write_text(self.folder / "summary.json", json.dumps(summary, indent=1) + "\n")
         return summary
 
-    def errors(self, probabilities: Tensor) -> int | None:
-        """How many test images are given a wrong class; None without labels."""
-        if self.gan.labels is None:
-            return None
+    def errors(self, probabilities: Tensor) -> int:
+        """How many test images are given a wrong class."""
         return int((probabilities.argmax(-1) != self.test_labels).sum())
 
     def evaluate(self, gan: BayesianGAN, sample: Sample) -> Metrics:
@@ -128,19 +137,20 @@ class Training:
         size = len(self.test)
         record: Metrics = {"chains_error": None, "average_error": None}
         if gan.labels is not None:
-            record["chain_errors"] = [(self.errors(each) or 0) / size for each in probabilities]
-            record["chains_error"] = (self.errors(probabilities.mean(0)) or 0) / size
+            record["chain_errors"] = [self.errors(each) / size for each in probabilities]
+            record["chains_error"] = self.errors(probabilities.mean(0)) / size
             if self.average.included:
-                record["average_error"] = (self.errors(self.average.probabilities) or 0) / size
+                record["average_error"] = self.errors(self.average.probabilities) / size
         return record
 
     def summary(self, metrics: list[Metrics]) -> dict[str, Any]:
         """The figures of the finished run."""
         task, settings = self.task, self.gan.settings
-        errors = self.errors(self.average.probabilities)
+        errors = None if self.gan.labels is None else self.errors(self.average.probabilities)
         epoch = len(self.images.train) / settings.real_batch  # iterations
         return {
             **task.identity,
+            "changed": task.changed,
             "labels": len(self.labelled.indices),
             "labelled_sha256": self.labelled.sha256,
             "iterations": settings.iterations,
@@ -158,7 +168,7 @@ class Training:
 
     def fake_class(self) -> dict[str, float | None]:
         """Does the model average know generated images from real ones? Shares on either side of one half."""
-        if self.gan.settings.generators == 0:
+        if self.gan.settings.game != "jensen-shannon":  # no probability of being real
             return {"generated_called_real": None, "test_called_fake": None}
         judged = ModelAverage(self.gan.discriminator, self.gan.classes, self.generated(GENERATED))
         judged.update(self.run.samples, self.gan.iteration)
@@ -170,24 +180,23 @@ class Training:
     def generated(self, number: int) -> Tensor:
         """Images (bytes) by the generators of the last sample, as many of each as of any other."""
         last = self.run.samples.iterations[-1]
-        theta = self.run.samples.load(last, "generators").to(self.test.device)
-        statistics = self.run.samples.load(last, "generator_statistics").to(self.test.device)
-        return self._pictures(theta, statistics, -(-number // len(theta))).flatten(0, 1)[:number]
+        return self._pictures(last, -(-number // len(self.gan.generators.theta))).flatten(0, 1)[:number]
 
     def pictures(self, generators: int = 6, each: int = 10) -> Tensor:
         """Bytes (generators, each, channels, height, width): chains of the last sample, then of those before it."""
         rows: list[Tensor] = []
         for iteration in reversed(self.run.samples.iterations):
-            theta = self.run.samples.load(iteration, "generators").to(self.test.device)
-            statistics = self.run.samples.load(iteration, "generator_statistics").to(self.test.device)
-            rows += self._pictures(theta, statistics, each)
+            rows += self._pictures(iteration, each)
             if len(rows) >= generators:
                 break
         return torch.stack(rows[:generators])
 
-    def _pictures(self, theta: Tensor, statistics: Tensor, each: int) -> Tensor:
-        rng = stream(self.task.seed, "pictures", theta.device)  # afresh: asked again, the same pictures
-        noise = torch.randn(len(theta), each, self.gan.settings.noise_dim, generator=rng, device=theta.device)
+    def _pictures(self, iteration: int, each: int) -> Tensor:
+        device = self.test.device
+        theta = self.run.samples.load(iteration, "generators").to(device)
+        statistics = self.run.samples.load(iteration, "generator_statistics").to(device)
+        rng = stream(self.task.seed, "pictures", device)  # afresh: asked again, the same pictures
+        noise = torch.randn(len(theta), each, self.gan.settings.noise_dim, generator=rng, device=device)
         with torch.no_grad():
             images = self.gan.generator(theta, noise, statistics)
         return images.add(1.0).mul(127.5).round().clamp(0, 255).to(torch.uint8)
@@ -221,8 +230,6 @@ def image_gan(
 
 def _labelled(task: Task, images: Images) -> LabelledSet:
     count = len(images.train) if task.labels == "all" else task.labels
-    if count == 0 and task.settings.generators == 0:
-        raise BayesganError("A supervised classifier needs labels: give --labels 1 or more.")
     return labelled_set(task.dataset, images.train_labels, count, task.subset)
 
 
