@@ -195,7 +195,7 @@ class Training:
         device = self.test.device
         theta = self.run.samples.load(iteration, "generators").to(device)
         statistics = self.run.samples.load(iteration, "generator_statistics").to(device)
-        rng = stream(self.task.seed, "pictures", device)  # afresh: asked again, the same pictures
+        rng = stream(self.task.seed, f"pictures/{iteration}", device)  # afresh: asked again, the same pictures
         noise = torch.randn(len(theta), each, self.gan.settings.noise_dim, generator=rng, device=device)
         with torch.no_grad():
             images = self.gan.generator(theta, noise, statistics)
