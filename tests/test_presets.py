@@ -179,3 +179,9 @@ def test_the_description_says_all_that_the_methods_change(preset: PresetName) ->
     assert reference == image_settings(preset, "bayesgan", "mnist").model_dump(mode="json")
     for method in get_args(ImageMethod)[1:]:
         assert reference | table[method] == image_settings(preset, method, "mnist").model_dump(mode="json")
+
+
+def test_a_number_of_iterations_with_an_exponent_is_a_number_of_iterations() -> None:
+    assert image_settings("fast", "dcgan", "digits", iterations=1e3) == image_settings(
+        "fast", "dcgan", "digits", iterations=1000
+    )

@@ -149,6 +149,47 @@ def test_a_damaged_checkpoint_gets_a_sentence_and_stays(tmp_path: Path, damage: 
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("method", ["bayesgan", "dcgan", "supervised"])
+def test_a_lost_sample_is_named_and_the_summary_stays(tmp_path: Path, method: str) -> None:
+    trained(tmp_path, method=method)
+    summary = (tmp_path / "summary.json").read_text()
+    next((tmp_path / "samples").glob("*.safetensors")).unlink()
+    with pytest.raises(BayesganError, match="lacks the sample of iteration"):
+        trained(tmp_path, method=method)
+    assert (tmp_path / "summary.json").read_text() == summary
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("labels", "50x"),
+        ("labels", 1.5),
+        ("labels", None),
+        ("labels", [1]),
+        ("subset", "a"),
+        ("split", "x"),
+        ("seed", -1),
+    ],
+)
+def test_a_config_with_wrong_values_gets_a_sentence(tmp_path: Path, name: str, value: Any) -> None:
+    trained(tmp_path, method="supervised")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    with pytest.raises(BayesganError, match="is damaged"):
+        resumed(tmp_path)
+
+
+def test_a_metrics_file_torn_in_the_middle_is_refused_and_kept(tmp_path: Path) -> None:
+    trained(tmp_path)
+    path = tmp_path / "metrics.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], lines[1][:20], *lines[2:]]) + "\n")
+    content = path.read_text()
+    with pytest.raises(BayesganError, match="is damaged"):
+        trained(tmp_path)
+    assert path.read_text() == content
+
+
 def test_a_supervised_classifier_needs_labels(tmp_path: Path) -> None:
     with pytest.raises(BayesganError, match="nothing to learn from"):
         trained(tmp_path, method="supervised", labels=0)
