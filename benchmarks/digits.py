@@ -99,7 +99,7 @@ def outcome(name: str, subset: int) -> dict[str, Any]:
 def formatted(results: dict[str, dict[int, Any]]) -> str:
     """The table."""
     lines = [
-        "| setting | error of the model average, % | ± s.e. | subsets | single networks at the end, % | seconds |",
+        "| setting | errors of the model average, by subset | mean, % | ± s.e. | single networks, % | seconds |",
         "|---|---|---|---|---|---|",
     ]
     for name, runs in results.items():
@@ -108,10 +108,11 @@ def formatted(results: dict[str, dict[int, Any]]) -> str:
             lines.append(f"| {name} | {next(iter(runs.values()))['stopped']} | | | | |")
             continue
         errors = [100 * each["test_error"] for each in done]
+        counts = ", ".join(f"{subset}: {each['test_errors']}" for subset, each in runs.items() if each in done)
         members = [100 * mean(each["chain_errors"]) for each in done]
         spread = f"{stdev(errors) / math.sqrt(len(errors)):.1f}" if len(errors) > 1 else "–"
         seconds = mean(each["seconds"] for each in done)
-        lines.append(f"| {name} | {mean(errors):.1f} | {spread} | {len(done)} | {mean(members):.1f} | {seconds:.0f} |")
+        lines.append(f"| {name} | {counts} | {mean(errors):.1f} | {spread} | {mean(members):.1f} | {seconds:.0f} |")
     return "\n".join(lines)
 
 
