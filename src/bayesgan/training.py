@@ -166,8 +166,8 @@ class Run:
                     tensors[f"{population}.{name}"] = tensor
         metadata = {
             "iteration": f"{gan.iteration:010d}",
-            "seconds": f"{self.seconds:018.6f}",  # of one length, like everything else in the file
-            "total_seconds": f"{self.total_seconds:018.6f}",
+            "seconds": f"{self.seconds:.17e}",  # of one length, like everything else in the file
+            "total_seconds": f"{self.total_seconds:.17e}",
         }
         write_tensors(self._checkpoint, tensors, metadata)
 

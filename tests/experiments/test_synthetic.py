@@ -123,7 +123,7 @@ def test_plane_has_no_clusters_and_no_samples_without_sampling(tmp_path: Path) -
         (["--methods", "vae"], "--methods: 'vae' is not one of ml-gan, wgan, bayesgan."),
         (["--seeds", ""], "--seeds: '' is not a whole number of at least 0."),
         (["--temperature", "-1"], "Setting temperature cannot be -1.0"),
-        (["--generators", "0"], "Setting generators cannot be 0"),
+        (["--generators", "0"], "Without generators there is only classification"),
         (["--dynamics", "frozen", "--burn-in", "0"], "take their mass from the Adam burn-in"),
         (["--device", "tpu"], "Device 'tpu' cannot be used on this machine"),
         (["--threads", "0"], "The number of threads must be at least 1"),
@@ -157,7 +157,7 @@ def test_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
         assert process.stderr is not None
         printed = process.stderr.read()
     assert process.returncode == 130
-    assert "Stopped; the same command goes on from the last checkpoint." in printed
+    assert "Stopped; the same command goes on where it was." in printed
     assert "Traceback" not in printed
 
 
