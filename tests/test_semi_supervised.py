@@ -735,18 +735,3 @@ def test_branches_start_equal_after_the_burn_in_and_then_differ(
     for _ in range(4):
         gan.iterate()
     assert len(gan.generators.theta) == 3 * chains[0]
-
-
-def test_a_sample_with_noisy_layers_does_not_disturb_the_chains() -> None:
-    """Its statistics have noise of their own: training goes on to the same bits, and asked twice it is the same."""
-    values: dict[str, Any] = {"generators": 1, "discriminators": 1, "noise_dim": 2, "real_batch": 4, "fake_batch": 3}
-    data = torch.rand(12, 1, 8, 8, generator=torch.Generator().manual_seed(7))
-    settings = parse_settings(Settings, **values)
-    networks = Generator(2, (1, 8, 8), 2), Discriminator((1, 8, 8), 1, 2, layer_noise=0.5)
-    asked, left_alone = (BayesianGAN(settings, *networks, data, 0) for _ in range(2))
-    for _ in range(3):
-        first, second = asked.sample(), asked.sample()
-        assert all(torch.equal(first[name], second[name]) for name in first)
-        asked.iterate()
-        left_alone.iterate()
-    assert torch.equal(asked.discriminators.theta, left_alone.discriminators.theta)

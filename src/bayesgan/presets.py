@@ -54,8 +54,7 @@ COMMON: dict[PresetName, Values] = {
 }
 
 # Minibatch discrimination, feature normalisation and noise on every layer of the discriminator are what the paper
-# says that its baselines needed. `fast` has what measured best, for the Bayesian GAN and the baselines alike: no trick,
-# but noise on MNIST (docs/choices.md).
+# says that its baselines needed. `fast` has none of them, but for noise on MNIST, for all systems (docs/choices.md).
 PAPER_TRICKS: Values = {"minibatch_discrimination": True, "feature_normalisation": True, "layer_noise": 0.3}
 
 METHODS: dict[PresetName, dict[ImageMethod, Values]] = {
