@@ -33,7 +33,7 @@ def ratios(running: bool, beta2: float) -> tuple[float, float, float]:
         gradient = -CURVATURE * state.theta
         if running:
             dynamics.update_running_mass(state, gradient, adam)
-        dynamics.sghmc_step(state, gradient, ETA, ALPHA, 1.0, rng)
+        dynamics.sghmc_step(state, gradient, ETA, ALPHA, 1.0, dynamics.noise_seeds(rng, 10))
     variance = state.theta.var(0) / target
     fourth = (state.theta**4).mean(0) / (3 * state.theta.var(0) ** 2)
     return variance[0].item(), variance[-1].item(), fourth.mean().item()

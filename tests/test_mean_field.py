@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 
 from bayesgan.chains import MeanField, Population
-from bayesgan.conditionals import Labels
+from bayesgan.draws import Labels
 from bayesgan.gan import BayesianGAN
 from bayesgan.networks import Discriminator, Generator, mlp
 from bayesgan.settings import Settings, parse_settings

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from functools import partial
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from bayesgan.chains import Population
+from bayesgan.dynamics import noise_seeds
 from bayesgan.networks import (
     Discriminator,
     GaussianNoise,
@@ -290,7 +292,7 @@ def test_noise_comes_from_the_named_stream_alone() -> None:
     population = Population(noisy())
     theta, images = population.initial(2, rng()), pixels(4, (1, 8, 8)).float().expand(2, -1, -1, -1, -1)
     stream = rng(5)
-    population.draw_noise_from(stream)
+    population.draw_noise_from(partial(noise_seeds, stream))
     outside = torch.get_rng_state()
     first, second = population(theta, images), population(theta, images)
     stream.manual_seed(5)
@@ -303,7 +305,7 @@ def test_noise_comes_from_the_named_stream_alone() -> None:
 def test_statistics_are_those_of_training_and_predictions_have_no_noise() -> None:
     quiet, population = Population(Discriminator((1, 8, 8), CLASSES, 2)), Population(noisy())
     stream = rng(5)
-    population.draw_noise_from(stream)
+    population.draw_noise_from(partial(noise_seeds, stream))
     theta, images = population.initial(2, rng()), pixels(4, (1, 8, 8)).float().expand(2, -1, -1, -1, -1)
     statistics = population.statistics(theta, images)
     assert not torch.equal(statistics, quiet.statistics(theta, images))

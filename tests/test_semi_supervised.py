@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bayesgan.conditionals import Labels
 from bayesgan.coupling import Coupling
 from bayesgan.data.images import Images
 from bayesgan.data.labels import LabelledSet, labelled_set
+from bayesgan.draws import ALL, Chosen, Labels
 from bayesgan.experiments.images import image_gan
 from bayesgan.gan import BayesianGAN
 from bayesgan.networks import Discriminator, Generator, Normalisation, Shape, mlp
@@ -709,23 +709,23 @@ def test_branches_start_equal_after_the_burn_in_and_then_differ(
 ) -> None:
     gan = small_gan(**populations(coupling), branches=3, dynamics="frozen")
     chains = len(gan.generators.theta), len(gan.discriminators.theta)
-    groups = gan.groups
+    groups = gan.everyone
     started: list[tuple[Tensor, Tensor]] = []
     original = gan.generator_gradient
 
-    def watch(stream: str = "noise") -> tuple[Tensor, Tensor]:
+    def watch(stream: str | None = None, moving: Chosen = ALL) -> tuple[Tensor, Tensor]:
         started.append((gan.generators.theta.clone(), gan.discriminators.theta.clone()))
-        return original(stream)
+        return original(stream, moving)
 
     monkeypatch.setattr(gan, "generator_gradient", watch)
     for iteration in range(1, 4):  # the burn-in is that of one group of branches
         gan.iterate()
         assert (len(gan.generators.theta), len(gan.discriminators.theta)) == chains
-        assert gan.groups == groups
+        assert gan.everyone == groups
         assert gan.iteration == iteration
     end = gan.generators.theta.clone(), gan.discriminators.theta.clone()
     gan.iterate()
-    assert gan.groups == groups._replace(number=3 * groups.number)
+    assert gan.everyone == groups._replace(number=3 * groups.number)
     for side in range(2):
         for branch in started[3][side].chunk(3):
             assert torch.equal(branch, end[side])

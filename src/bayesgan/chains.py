@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -55,13 +56,13 @@ class Population:
         # 28 pixels and more (on 8 it is faster), and it cannot draw noise from a stream. Matrix products it joins.
         self._convolutions = any(isinstance(part, nn.Conv2d | nn.ConvTranspose2d) for part in network.modules())
         self._noises = [part for part in self._network.modules() if isinstance(part, GaussianNoise)]
+        self._noise_seeds: Callable[[int], Tensor] | None = None
         self.weights = sum(shape.numel() for shape in self._shapes)
         self.buffers = sum(shape.numel() for shape in self._buffer_shapes)
 
-    def draw_noise_from(self, stream: torch.Generator) -> None:
-        """Let the noise on the network's layers, if it has any, come from ``stream``."""
-        for part in self._noises:
-            part.stream = stream
+    def draw_noise_from(self, seeds: Callable[[int], Tensor]) -> None:
+        """Let the noise on the network's layers, if any, come from ``seeds`` (chains,), asked for at each call."""
+        self._noise_seeds = seeds
 
     def __call__(self, theta: Tensor, inputs: Tensor, statistics: Tensor | None = None) -> Tensor:
         """Outputs (chains, n, …) for inputs (chains, n, …): row c of ``theta`` sees ``inputs[c]``.
@@ -87,11 +88,16 @@ class Population:
         rows = zip(*(part.unbind(0) for part in parts), strict=True)
         buffers = unflattened(statistics, self._buffer_shapes) if self.buffers else ()
         self._network.train(training)
+        seeds = self._noise_seeds(len(inputs)).tolist() if training and self._noises and self._noise_seeds else None
         outputs = []
         for chain, row in enumerate(rows):
             # Not the views themselves: autograd would take writing to one for a change of all that it has saved.
             own = {name: part[chain].clone() for name, part in zip(self._buffer_names, buffers, strict=True)}
             named = dict(zip(self._names, row, strict=True)) | own
+            if seeds is not None:
+                stream = torch.Generator(inputs.device).manual_seed(seeds[chain])
+                for noise in self._noises:
+                    noise.stream = stream
             outputs.append(functional_call(self._network, named, (inputs[chain],)))
             if training:
                 for part, value in zip(buffers, own.values(), strict=True):

@@ -1,12 +1,12 @@
 """The conditional posteriors of every chain given the data and the other population, and their stochastic gradients."""
 
-from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from bayesgan.chains import MeanField, Population
-from bayesgan.coupling import grouped
+from bayesgan.draws import ALL, Chosen, Draws, Labels, Side
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.posterior import (
@@ -18,23 +18,11 @@ from bayesgan.posterior import (
     matching_log_posterior,
     reality,
 )
-from bayesgan.rng import stream
+from bayesgan.ranks import ALONE, Ranks
 from bayesgan.settings import Settings
 
-CALIBRATION = 500
-STREAMS = ("initial", "noise", "data", "labels", "weights", "layers", "dynamics", "evaluation", "diagnostics")
 
-
-@dataclass(frozen=True)
-class Labels:
-    """The labelled points D_s: ``indices`` (N_s,) into the data, ``classes`` (N_s,) in 0 … K−1, and K itself."""
-
-    indices: Tensor
-    classes: Tensor
-    number: int
-
-
-class Conditionals:
+class Conditionals(Draws):
     """Two populations of chains, {θ_g^{j,m}} and {θ_d^{j,m}}, and the data they are conditioned on.
 
     Args:
@@ -45,6 +33,7 @@ class Conditionals:
         data: the training points X, (N, *point), already on the device to compute on; bytes stand for [−1, 1].
         seed: of every random draw.
         labels: of some of the points; None is the unsupervised GAN.
+        ranks: the processes that share the chains.
     """
 
     def __init__(
@@ -55,74 +44,60 @@ class Conditionals:
         data: Tensor,
         seed: int,
         labels: Labels | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
-        self.settings = settings
         if settings.generators == 0 and labels is None:
             raise BayesganError("Without generators and without labels there is nothing to learn from: give labels.")
-        self.seed = seed
-        self.data = data
-        self.data_size = len(data)
-        self.labels = labels
+        super().__init__(settings, data, seed, labels, ranks)
+        self._refuse_what_ranks_cannot_do()
         self.classes = labels.number if labels is not None else 1
-        self.iteration = 0
-        self.log_likelihood: dict[str, Tensor] = {}  # of the last iteration, for one data point, mean over chains
-        self.groups = grouped(settings.coupling, settings.generators, settings.discriminators, settings.replicas)
+        self.log_likelihood: dict[str, Tensor] = {}  # of each chain's last move, for one data point
         self.game = GAMES[settings.game]
-        self.rng = {name: stream(seed, name, data.device) for name in STREAMS}
-        self.seen = torch.zeros(self.data_size, dtype=torch.bool, device=data.device)
         family = MeanField if settings.family == "mean-field" else Population
         self.generator = family(generator)
         self.discriminator = family(discriminator)
-        self.discriminator.draw_noise_from(self.rng["layers"])
-        self.generators = self._initial(self.generator, settings.generators * settings.replicas)
-        self.discriminators = self._initial(self.discriminator, settings.discriminators * settings.replicas)
-        self._subsets = self._draw_subsets(stream(seed, "subsets", data.device))
-        self._calibration = self._draw_calibration(stream(seed, "calibration", data.device))
+        self.draw_layer_noise_from(self.rng["layers"])
+        self.generators = self._initial(self.generator, "generators")
+        self.discriminators = self._initial(self.discriminator, "discriminators")
 
-    def _initial(self, population: Population, chains: int) -> State:
-        return State.at(population.initial(chains, self.rng["initial"], self.dtype))
+    def _refuse_what_ranks_cannot_do(self) -> None:
+        settings = self.settings
+        if self.ranks.size == 1:
+            return
+        if settings.family == "mean-field" or settings.branches > 1:
+            raise BayesganError("Gaussians over weights and branches cannot be shared by ranks: start one process.")
+        if self.split and (settings.faced is not None or settings.sweep > 1):
+            raise BayesganError(
+                "Ranks that share the chains of one group cannot take mini-batches of them: leave out faced and sweep, "
+                "or start one process."
+            )
 
-    @property
-    def dtype(self) -> torch.dtype:
-        """Of weights and computations."""
-        return self.data.dtype if self.data.is_floating_point() else torch.float32
+    def _initial(self, population: Population, side: Side) -> State:
+        return State.at(self.own(population.initial(self.number(side), self.rng["initial"], self.dtype), side))
 
-    def _draw_subsets(self, rng: torch.Generator) -> Tensor | None:
-        """The points (discriminator chains, share · N) that each discriminator sees; None: all of them."""
-        if self.settings.data_share == 1.0:
-            return None
-        size = max(1, round(self.settings.data_share * self.data_size))
-        chains = range(len(self.discriminators.theta))
-        drawn = [torch.randperm(self.data_size, generator=rng, device=rng.device)[:size] for _ in chains]
-        return torch.stack(drawn)
+    def draw_layer_noise_from(self, rng: torch.Generator) -> None:
+        """Let the noise on the discriminators' layers, if they have any, come from ``rng``."""
+        self.discriminator.draw_noise_from(partial(self.layer_seeds, rng))
 
-    def _draw_calibration(self, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Indices of training points and noise that statistics are taken from."""
-        indices = torch.randperm(self.data_size, generator=rng, device=rng.device)[:CALIBRATION]
-        noise = torch.randn(CALIBRATION, self.settings.noise_dim, generator=rng, device=rng.device, dtype=self.dtype)
-        return indices, noise
-
-    def points(self, indices: Tensor) -> Tensor:
-        """The data at ``indices`` (...), as numbers (..., *point)."""
-        points = self.data[indices]
-        return points if points.is_floating_point() else as_numbers(points)
-
-    # The posteriors of every chain, with z and the other population marginalised
+    # The posteriors of every chain, with z and the other population marginalised. Weights are (groups · chains,
+    # weights) for as many chains of each group as there are: all of them, or a mini-batch.
 
     def fakes(self, theta_g: Tensor, noise: Tensor) -> Tensor:
-        """G(z; θ_g): (generator chains, noise batches · n_g, *point)."""
-        return self.generator(self.generator.drawn(theta_g, self.rng["weights"]), noise)
+        """G(z; θ_g): (generators, noise batches · n_g, *point), of all ranks where they share a group."""
+        own = self.generator(self.generator.drawn(theta_g, self.rng["weights"]), noise)
+        return self.everyones(own, "generators") if self.split else own
 
     def facing(self, weights_d: Tensor, fakes: Tensor) -> Tensor:
         """Each discriminator on the points of each generator of its group.
 
         (groups, discriminators, generators, noise batches, n_g, K + features).
         """
-        groups, generators, discriminators = self.groups
-        facing = fakes.reshape(groups, 1, -1, *fakes.shape[2:]).expand(-1, discriminators, *[-1] * (fakes.dim() - 1))
+        discriminators = len(weights_d) // self.groups
+        facing = fakes.unflatten(0, (self.groups, 1, -1)).flatten(2, 3)
+        facing = facing.expand(-1, discriminators, *[-1] * (fakes.dim() - 1))
         outputs = self.discriminator(weights_d, facing.flatten(0, 1))
         batches = (self.settings.noise_batches, self.settings.fake_batch)
-        return outputs.view(groups, discriminators, generators, *batches, -1)
+        return outputs.view(self.groups, discriminators, -1, *batches, outputs.shape[-1])
 
     def generator_log_posterior(
         self, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None = None
@@ -131,10 +106,12 @@ class Conditionals:
 
         ``real``, (discriminator chains, n_d, *point), is what feature matching compares with.
         """
-        groups, generators, discriminators = self.groups
         weights_d = self.discriminator.drawn(theta_d, self.rng["weights"])
         outputs = self.facing(weights_d, self.fakes(theta_g, noise))
-        prior = self.generator.log_prior(theta_g, self.settings.prior_variance).view(groups, 1, generators, 1)
+        prior = self.generator.log_prior(theta_g, self.settings.prior_variance)
+        if self.split:
+            prior = self.everyones(prior, "generators")
+        prior = prior.view(self.groups, 1, -1, 1)
         if real is None:
             logits = reality(outputs[..., : self.classes])
             log_p = generator_log_posterior(logits, prior, self.data_size, self.game)
@@ -143,10 +120,14 @@ class Conditionals:
                 raise BayesganError("This discriminator has no features to match: set feature_matching to false.")
             with torch.no_grad():
                 features = self.discriminator(weights_d, real)[..., self.classes :]
-            features = features.view(groups, discriminators, 1, 1, *features.shape[1:])
+            features = features.view(self.groups, -1, 1, 1, *features.shape[1:])
             log_p = matching_log_posterior(outputs[..., self.classes :], features, prior, self.data_size)
-        self._remember("generators", log_p - prior)
-        return marginalise(log_p, (1, 3), self.settings.marginal).flatten()
+        if self.split:  # the other ranks' discriminators have seen these generators too
+            own = self.share.generators
+            log_p = self.everyones(log_p[0], "discriminators").unsqueeze(0)
+            log_p, prior = log_p[:, :, own.start : own.stop], prior[:, :, own.start : own.stop]
+        self._remember("generators", log_p - prior, (1, 3))
+        return self._joined(log_p, (1, 3), self.everyone.discriminators).flatten()
 
     def discriminator_log_posterior(
         self,
@@ -161,9 +142,8 @@ class Conditionals:
         (discriminator chains, n_s, *point) and their classes. Without ``fakes`` and ``real`` there are only labels.
         """
         settings = self.settings
-        groups, _, discriminators = self.groups
         weights = self.discriminator.drawn(theta_d, self.rng["weights"])
-        prior = self.discriminator.log_prior(theta_d, settings.prior_variance).view(groups, discriminators, 1, 1)
+        prior = self.discriminator.log_prior(theta_d, settings.prior_variance).view(self.groups, -1, 1, 1)
         log_p = prior
         # Real, generated and labelled points are three batches: normalised together with the labelled ones, which come
         # back in every iteration, real points soon look generated without them (docs/choices.md).
@@ -171,12 +151,7 @@ class Conditionals:
             real_logits = reality(self.discriminator(weights, real)[..., : self.classes])
             fake_logits = reality(self.facing(weights, fakes)[..., : self.classes])
             log_p = discriminator_log_posterior(
-                real_logits.view(groups, discriminators, 1, 1, -1),
-                fake_logits,
-                prior,
-                self.data_size,
-                self.game,
-                settings.real_target,
+                real_logits.view(*prior.shape, -1), fake_logits, prior, self.data_size, self.game, settings.real_target
             )
         if labelled is not None and self.labels is not None:
             points, classes = labelled
@@ -184,73 +159,54 @@ class Conditionals:
             size = len(self.labels.indices)
             weight = self.data_size / size if settings.label_weight is None else settings.label_weight
             log_likelihood = labelled_log_likelihood(logits, classes, size, weight, self.game)
-            log_p = log_p + log_likelihood.view(groups, discriminators, 1, 1)
-        self._remember("discriminators", log_p - prior)
-        return marginalise(log_p, (2, 3), settings.marginal).flatten()
+            log_p = log_p + log_likelihood.view(prior.shape)
+        self._remember("discriminators", log_p - prior, (2, 3))
+        return self._joined(log_p, (2, 3), self.everyone.generators).flatten()
 
-    def _remember(self, population: str, log_likelihood: Tensor) -> None:
-        self.log_likelihood[population] = log_likelihood.detach().mean() / self.data_size
+    def _joined(self, log_p: Tensor, over: tuple[int, int], others: int) -> Tensor:
+        """Join over noise batches and the chains of the other side, of which a mini-batch stands for all ``others``."""
+        joined = marginalise(log_p, over, self.settings.marginal)
+        faced = log_p.shape[over[0]]
+        return joined * (others / faced) if self.settings.marginal == "sum" and faced < others else joined
 
-    # Their stochastic gradients
+    def _remember(self, side: Side, log_likelihood: Tensor, over: tuple[int, int]) -> None:
+        self.log_likelihood[side] = log_likelihood.detach().mean(over).flatten() / self.data_size
 
-    def noise(self, chains: int, points: int, stream: str = "noise") -> Tensor:
-        """White noise z ~ N(0, I), (chains, points, noise_dim)."""
-        shape = (chains, points, self.settings.noise_dim)
-        return torch.randn(shape, generator=self.rng[stream], device=self.data.device, dtype=self.dtype)
+    # Their stochastic gradients, with mini-batches of data, noise and the other side's chains. ``stream``, if given, is
+    # where everything is drawn from.
 
-    def mini_batches(self, stream: str = "data") -> Tensor:
-        """Indices (discriminator chains, n_d), drawn independently: the gradient noise is white in time."""
-        shape = (len(self.discriminators.theta), self.settings.real_batch)
-        if self._subsets is None:
-            return torch.randint(self.data_size, shape, generator=self.rng[stream], device=self.data.device)
-        size = self._subsets.shape[1]
-        return self._subsets.gather(1, torch.randint(size, shape, generator=self.rng[stream], device=self.data.device))
-
-    def labelled_batches(self, stream: str = "labels") -> tuple[Tensor, Tensor] | None:
-        """Labelled points (discriminator chains, n_s, *point) and their classes: all, or each chain's mini-batch."""
-        if self.labels is None:
-            return None
-        chains, size = len(self.discriminators.theta), len(self.labels.indices)
-        if size <= self.settings.label_batch:
-            chosen = torch.arange(size, device=self.data.device).expand(chains, -1)
-        else:
-            shape = (chains, self.settings.label_batch)
-            chosen = torch.randint(size, shape, generator=self.rng[stream], device=self.data.device)
-        return self.points(self.labels.indices[chosen]), self.labels.classes[chosen]
-
-    def _noise_batches(self, stream: str) -> Tensor:
-        points = self.settings.noise_batches * self.settings.fake_batch
-        return self.noise(len(self.generators.theta), points, stream)
-
-    def generator_gradient(self, stream: str = "noise") -> tuple[Tensor, Tensor]:
-        """∂ log p(θ_g | θ_d)/∂θ_g and log p(θ_g | θ_d), on fresh noise."""
-        noise = self._noise_batches(stream)
-        real = self.points(self.mini_batches(stream)) if self.settings.feature_matching else None
-        theta = self.generators.theta.requires_grad_()
-        log_p = self.generator_log_posterior(theta, self.discriminators.theta, noise, real)
-        return _gradient(log_p, theta), log_p.detach()
+    def generator_gradient(self, stream: str | None = None, moving: Chosen = ALL) -> tuple[Tensor, Tensor]:
+        """∂ log p(θ_g | θ_d)/∂θ_g and log p(θ_g | θ_d) of the generators that are ``moving``."""
+        faced = self.faced("discriminators", stream)
+        noise = self._noise_batches(stream, moving)
+        real = None
+        if self.settings.feature_matching:
+            real = self.points(self.own(self.mini_batches(stream or "noise", faced), "discriminators"))
+        theta = self.rows(self.generators.theta, moving).detach().requires_grad_()
+        theta_d = self.rows(self.discriminators.theta, faced)
+        log_p = self.generator_log_posterior(theta, theta_d, noise, real)
+        return torch.autograd.grad(log_p.sum(), theta)[0], log_p.detach()
 
     def discriminator_gradient(
-        self, indices: Tensor, stream: str = "noise", label_stream: str = "labels"
+        self, indices: Tensor, stream: str | None = None, moving: Chosen = ALL
     ) -> tuple[Tensor, Tensor]:
-        """∂ log p(θ_d | X, θ_g)/∂θ_d and log p(θ_d | X, θ_g), on fresh noise and the points of ``indices``."""
-        fakes = None
+        """∂ log p(θ_d | X, θ_g)/∂θ_d and log p(θ_d | X, θ_g) of the discriminators that are ``moving``.
+
+        ``indices`` are those of the real points, a row for each of them on all ranks.
+        """
+        fakes = real = None
         if self.settings.generators > 0:
+            faced = self.faced("generators", stream)
+            noise = self._noise_batches(stream, faced)
             with torch.no_grad():
-                fakes = self.fakes(self.generators.theta, self._noise_batches(stream))
-        labelled = self.labelled_batches(label_stream)
-        theta = self.discriminators.theta.requires_grad_()
-        real = self.points(indices) if fakes is not None else None
+                fakes = self.fakes(self.rows(self.generators.theta, faced), noise)
+            real = self.points(self.own(indices, "discriminators"))
+        labelled = self.labelled_batches(stream or "labels", moving)
+        theta = self.rows(self.discriminators.theta, moving).detach().requires_grad_()
         log_p = self.discriminator_log_posterior(theta, fakes, real, labelled)
-        return _gradient(log_p, theta), log_p.detach()
+        return torch.autograd.grad(log_p.sum(), theta)[0], log_p.detach()
 
-
-def as_numbers(pixels: Tensor) -> Tensor:
-    """Bytes 0 … 255 as numbers from −1 to 1, the range of the generator's tanh."""
-    return pixels.to(torch.float32).div_(127.5).sub_(1.0)
-
-
-def _gradient(log_p: Tensor, theta: Tensor) -> Tensor:
-    (gradient,) = torch.autograd.grad(log_p.sum(), theta)
-    theta.requires_grad_(False)
-    return gradient
+    def _noise_batches(self, stream: str | None, chosen: Chosen) -> Tensor:
+        points = self.settings.noise_batches * self.settings.fake_batch
+        drawn = self.noise(self.number("generators", chosen), points, stream or "noise")
+        return self.own(drawn, "generators")

@@ -30,8 +30,6 @@ from torch.optim.adam import adam
 Dynamics = Literal["plain", "frozen", "running", "adam"]
 Schedule = Literal["per-datum", "constant", "cyclical"]
 
-NOISE_BLOCKS = 10
-
 
 class Adam(NamedTuple):
     """The settings of the burn-in. ``epsilon`` is added to the root mean square gradient of one data point."""
@@ -54,13 +52,20 @@ class State:
     theta: Tensor
     momentum: Tensor
     second_moment: Tensor
-    adam_steps: Tensor  # a 0-d float tensor, as torch's Adam keeps it
+    adam_steps: Tensor  # (chains,)
     preconditioner: Tensor | None = None  # M^{-1/2}, None where M = 1
 
     @classmethod
     def at(cls, theta: Tensor) -> "State":
         """At rest at ``theta``."""
-        return cls(theta, torch.zeros_like(theta), torch.zeros_like(theta), torch.zeros((), device=theta.device))
+        steps = torch.zeros(len(theta), device=theta.device)
+        return cls(theta, torch.zeros_like(theta), torch.zeros_like(theta), steps)
+
+    def rows(self, chains: slice) -> "State":
+        """Some of the chains, as views: what moves them moves the population."""
+        preconditioner = None if self.preconditioner is None else self.preconditioner[chains]
+        moments = self.momentum[chains], self.second_moment[chains]
+        return State(self.theta[chains], *moments, self.adam_steps[chains], preconditioner)
 
     def repeated(self, copies: int) -> "State":
         """The same population ``copies`` times over: (copies · chains, weights)."""
@@ -71,20 +76,24 @@ class State:
             self.theta.repeat(copies, 1),
             self.momentum.repeat(copies, 1),
             self.second_moment.repeat(copies, 1),
-            self.adam_steps,
+            self.adam_steps.repeat(copies),
             preconditioner,
         )
 
 
 def adam_step(state: State, gradient: Tensor, settings: Adam) -> None:
-    """One ascent step of Adam on log p, as torch's Adam would take on the mean loss."""
+    """One ascent step of Adam on log p, as torch's Adam would take on the mean loss.
+
+    All chains of ``state`` have taken the same number of steps.
+    """
+    steps = state.adam_steps[0].clone()
     adam(
         [state.theta],
         [gradient],
         [state.momentum],
         [state.second_moment],
         [],
-        [state.adam_steps],
+        [steps],
         fused=True,
         amsgrad=False,
         beta1=settings.betas[0],
@@ -94,11 +103,17 @@ def adam_step(state: State, gradient: Tensor, settings: Adam) -> None:
         eps=settings.epsilon * settings.data_size,
         maximize=True,
     )
+    state.adam_steps.fill_(steps)
+
+
+def _correction(state: State, beta: float) -> Tensor:
+    """1 − βᵗ of each chain, (chains, 1), in double precision: what makes a running mean over its t steps unbiased."""
+    return (1.0 - beta ** state.adam_steps.double()).unsqueeze(1)
 
 
 def mass(state: State, settings: Adam) -> Tensor:
     r"""M = √v̂ / N + ε, the diagonal by which Adam divides, in units of one data point."""
-    correction = 1.0 - settings.betas[1] ** state.adam_steps.item()
+    correction = _correction(state, settings.betas[1]).to(state.theta.dtype)
     return (state.second_moment / correction).sqrt_().div_(settings.data_size).add_(settings.epsilon)
 
 
@@ -107,39 +122,46 @@ def hand_over(state: State, dynamics: Dynamics, settings: Adam) -> None:
 
     Without a burn-in there is nothing to hand over: the chains start at rest.
     """
-    if state.adam_steps.item() == 0:
+    if not state.adam_steps.all():
         return
-    correction = 1.0 - settings.betas[0] ** state.adam_steps.item()
+    correction = _correction(state, settings.betas[0])
     adam_mass = mass(state, settings)
     # torch's Adam ascends by descending on −log p: its first moment points downhill.
-    state.momentum.mul_(-settings.rate / (correction * settings.data_size)).div_(adam_mass)
+    scale = -settings.rate / (correction * settings.data_size)
+    state.momentum.mul_(scale.to(state.theta.dtype)).div_(adam_mass)
     if dynamics != "plain":
         state.preconditioner = adam_mass.rsqrt_()
 
 
-def white_noise(like: Tensor, deviation: float, rng: torch.Generator) -> Tensor:
+def noise_seeds(rng: torch.Generator, number: int) -> Tensor:
+    """Seeds for :func:`white_noise`."""
+    return torch.randint(2**63 - 1, (number,), generator=rng, device=rng.device)
+
+
+def white_noise(like: Tensor, deviation: float, seeds: Tensor) -> Tensor:
     """Normal draws with standard ``deviation`` of the shape of ``like``, (chains, weights).
 
-    On a CPU torch draws with one thread, which would take a quarter of an iteration: there each block of chains has
-    a stream of its own, seeded from ``rng``, and blocks are filled side by side. The bits do not depend on the threads.
+    The chains are cut into as many parts as there are seeds. On a CPU torch draws with one thread, which would take a
+    quarter of an iteration: here the parts are filled side by side. With a seed for each chain the bits depend neither
+    on the threads nor on which chains are drawn together.
     """
     noise = torch.empty_like(like)
-    if like.device.type != "cpu":
-        return noise.normal_(std=deviation, generator=rng)
-    blocks = noise.chunk(NOISE_BLOCKS)
-    seeds = torch.randint(2**63 - 1, (len(blocks),), generator=rng).tolist()
-    streams = [torch.Generator().manual_seed(seed) for seed in seeds]
+    parts = noise.tensor_split(len(seeds))
+    streams = [torch.Generator(like.device).manual_seed(seed) for seed in seeds.tolist()]
     with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-        list(threads.map(lambda block, stream: block.normal_(std=deviation, generator=stream), blocks, streams))
+        list(threads.map(lambda part, stream: part.normal_(std=deviation, generator=stream), parts, streams))
     return noise
 
 
 def sghmc_step(
-    state: State, gradient: Tensor, step_size: float, friction: float, temperature: float, rng: torch.Generator
+    state: State, gradient: Tensor, step_size: float, friction: float, temperature: float, seeds: Tensor
 ) -> None:
-    """One update of the velocity and the weights, in place (the module's docstring has the formula)."""
+    """One update of the velocity and the weights, in place (the module's docstring has the formula).
+
+    ``seeds`` are those of the noise (:func:`white_noise`).
+    """
     if temperature > 0:
-        push = white_noise(state.theta, math.sqrt(2.0 * friction * step_size * temperature), rng)
+        push = white_noise(state.theta, math.sqrt(2.0 * friction * step_size * temperature), seeds)
     else:
         push = torch.zeros_like(state.theta)
     state.momentum.mul_(1.0 - friction)
@@ -180,10 +202,8 @@ def step_size(schedule: Schedule, gamma: float, data_size: int, seen: int, progr
     return gamma / data_size * 0.5 * (1.0 + math.cos(math.pi * (progress * cycles % 1.0)))
 
 
-def gradient_noise_over_friction(
-    state: State, difference: Tensor, step_size: float, friction: float
-) -> dict[str, float]:
-    r"""β̂/α, the mean and the largest over weights: the paper assumes that the friction dominates it.
+def gradient_noise_over_friction(state: State, difference: Tensor, step_size: float, friction: float) -> Tensor:
+    r"""β̂/α of each weight, (weights,), the mean over chains: the paper assumes that the friction dominates it.
 
     ``difference`` is that of two independent stochastic gradients at the same weights: half its square is an unbiased
     estimate of the gradient's variance V. The gradient noise adds η² M⁻² V to the velocity's variance, as a friction
@@ -191,5 +211,4 @@ def gradient_noise_over_friction(
     """
     if state.preconditioner is not None:
         difference = difference * state.preconditioner
-    ratio = difference.square().mul_(step_size / (4.0 * friction)).mean(0)  # over chains, each an estimate of one
-    return {"mean": ratio.mean().item(), "max": ratio.max().item()}
+    return difference.square().mul_(step_size / (4.0 * friction)).mean(0)  # over chains, each an estimate of one

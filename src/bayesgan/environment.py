@@ -11,12 +11,18 @@ from bayesgan.errors import BayesganError
 
 
 def use(device: str, threads: int | None) -> torch.device:
-    """Compute on ``device`` with ``threads`` CPU threads (None: one for each core that this process may use)."""
+    """Compute on ``device`` with ``threads`` CPU threads (None: one for each core that this process may use).
+
+    Processes that torchrun started on one machine share its cores, and each takes the graphics card of its number.
+    """
     if threads is not None and threads < 1:
         raise BayesganError(f"The number of threads must be at least 1, not {threads}.")
-    torch.set_num_threads(threads or cores())
+    neighbours, number = int(os.environ.get("LOCAL_WORLD_SIZE", "1")), os.environ.get("LOCAL_RANK", "0")
+    torch.set_num_threads(threads or max(1, cores() // neighbours))
     try:
-        chosen = torch.device(device)
+        chosen = torch.device(f"cuda:{number}" if device == "cuda" and neighbours > 1 else device)
+        if chosen.type == "cuda":
+            torch.cuda.set_device(chosen)
         torch.zeros(1, device=chosen)
         torch.Generator(chosen)
     except (RuntimeError, AssertionError, ImportError):

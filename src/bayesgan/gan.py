@@ -1,12 +1,14 @@
 """Algorithm 1 of the paper, for one run: the iteration that moves both populations, and what is collected."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from bayesgan import dynamics
-from bayesgan.conditionals import CALIBRATION, Conditionals
+from bayesgan.conditionals import Conditionals
+from bayesgan.draws import ALL, Chosen, Side
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.rng import stream
@@ -15,7 +17,7 @@ from bayesgan.samples import Sample
 
 @dataclass
 class LogPosteriors:
-    """The log posterior of every chain before its last update (full-data, up to a constant)."""
+    """The log posterior of every chain here that has moved, before it did (full-data, up to a constant)."""
 
     generators: Tensor
     discriminators: Tensor
@@ -25,20 +27,22 @@ class BayesianGAN(Conditionals):
     """The sampler of both posteriors; :class:`bayesgan.conditionals.Conditionals` says what it is made with."""
 
     def iterate(self) -> LogPosteriors:
-        """One iteration of Algorithm 1: every generator chain, then every discriminator chain."""
+        """One iteration of Algorithm 1: every generator chain (or a part of them), then every discriminator chain."""
         settings = self.settings
         if self.iteration == settings.burn_in:
             self._end_burn_in()
         self.iteration += 1
         log_p_generators = self.data.new_zeros(0)
         if settings.generators > 0:
-            gradient, log_p_generators = self.generator_gradient()
-            self._move(self.generators, gradient, settings.generator_rate)
+            moving = self.moving("generators")
+            gradient, log_p_generators = self.generator_gradient(moving=moving)
+            self._move("generators", moving, gradient)
+        moving = self.moving("discriminators")
         for _ in range(settings.discriminator_steps):
-            indices = self.mini_batches()
+            indices = self.mini_batches(chosen=moving)
             self.seen[indices] = True
-            gradient, log_p_discriminators = self.discriminator_gradient(indices)
-            self._move(self.discriminators, gradient, settings.discriminator_rate)
+            gradient, log_p_discriminators = self.discriminator_gradient(indices, moving=moving)
+            self._move("discriminators", moving, gradient)
             if settings.clip is not None:
                 self.discriminators.theta.clamp_(-settings.clip, settings.clip)
         self._stop_if_diverged()
@@ -54,7 +58,7 @@ class BayesianGAN(Conditionals):
     def branch(self) -> None:
         """Let every group of chains go on as ``branches`` copies, each with noise and mini-batches of its own."""
         copies = self.settings.branches
-        self.groups = self.groups._replace(number=self.groups.number * copies)
+        self.share_out(self.everyone._replace(number=self.everyone.number * copies))
         self.generators = self.generators.repeated(copies)
         self.discriminators = self.discriminators.repeated(copies)
         if self._subsets is not None:
@@ -62,29 +66,24 @@ class BayesianGAN(Conditionals):
 
     @torch.no_grad()
     def sample(self) -> Sample:
-        """What is collected: the weights of every chain and the statistics of its normalisations.
+        """What is collected: the weights of every chain, on all ranks, and the statistics of its normalisations.
 
-        A discriminator's are those of ``CALIBRATION`` training points, without their labels, of its own share where it
-        has one, a generator's of as much noise: always the same ones, seen as one batch by the weights as they are now.
+        A discriminator's are those of ``CALIBRATION`` training points, without their labels, a generator's of as much
+        noise, seen as one batch by the weights as they are now.
         """
-        indices, noise = self._calibration
+        points, noise = self.calibration()
         rng = stream(self.seed, f"sample/{self.iteration}", self.data.device)
         generators = self.generator.drawn(self.generators.theta, rng)
         discriminators = self.discriminator.drawn(self.discriminators.theta, rng)
-        if self._subsets is None:
-            points = self.points(indices)
-            points = points.expand(len(discriminators), *points.shape)
-        else:
-            points = self.points(self._subsets[:, :CALIBRATION])
         # Noise on layers is part of what the weights were trained to normalise.
-        self.discriminator.draw_noise_from(rng)
+        self.draw_layer_noise_from(rng)
         statistics = self.discriminator.statistics(discriminators, points)
-        self.discriminator.draw_noise_from(self.rng["layers"])
+        self.draw_layer_noise_from(self.rng["layers"])
         return {
-            "generators": generators,
-            "generator_statistics": self.generator.statistics(generators, noise.expand(len(generators), -1, -1)),
-            "discriminators": discriminators,
-            "discriminator_statistics": statistics,
+            "generators": self.everyones(generators, "generators"),
+            "generator_statistics": self.everyones(self.generator.statistics(generators, noise), "generators"),
+            "discriminators": self.everyones(discriminators, "discriminators"),
+            "discriminator_statistics": self.everyones(statistics, "discriminators"),
         }
 
     @property
@@ -105,34 +104,51 @@ class BayesianGAN(Conditionals):
         seen = max(int(self.seen.sum()), min(settings.real_batch, self.data_size))
         return dynamics.step_size(settings.schedule, gamma, self.data_size, seen, progress, settings.cycles)
 
-    def _move(self, state: State, gradient: Tensor, rate: float) -> None:
+    def _move(self, side: Side, moving: Chosen, gradient: Tensor) -> None:
         settings = self.settings
-        if not self.sampling or settings.dynamics == "adam":
-            dynamics.adam_step(state, gradient, self._adam(rate))
+        rate = settings.generator_rate if side == "generators" else settings.discriminator_rate
+        sampled = self.sampling and settings.dynamics != "adam"
+        seeds = torch.zeros(len(gradient))
+        if sampled and settings.temperature > 0:
+            seeds = self.own(dynamics.noise_seeds(self.rng["dynamics"], self.number(side, moving)), side)
+        for state, part, own_seeds in self._groups(getattr(self, side), moving, gradient, seeds):
+            if not sampled:
+                dynamics.adam_step(state, part, self._adam(rate))
+                continue
+            if settings.dynamics == "running":
+                dynamics.update_running_mass(state, part, self._adam(rate))
+            dynamics.sghmc_step(state, part, self.step_size(rate), settings.friction, settings.temperature, own_seeds)
+
+    def _groups(
+        self, state: State, moving: Chosen, gradient: Tensor, seeds: Tensor
+    ) -> Iterator[tuple[State, Tensor, Tensor]]:
+        """What moves, in parts that lie side by side in memory: all at once, or those of one group after another."""
+        if not isinstance(moving, slice) or moving == ALL:
+            yield state, gradient, seeds
             return
-        if settings.dynamics == "running":
-            dynamics.update_running_mass(state, gradient, self._adam(rate))
-        dynamics.sghmc_step(
-            state, gradient, self.step_size(rate), settings.friction, settings.temperature, self.rng["dynamics"]
-        )
+        chains = len(state.theta) // self.groups
+        parts = zip(gradient.chunk(self.groups), seeds.chunk(self.groups), strict=True)
+        for group, part in enumerate(parts):
+            yield state.rows(slice(group * chains + moving.start, group * chains + moving.stop)), *part
 
     def gradient_noise(self) -> dict[str, dict[str, float]]:
-        """β̂/α of both populations at their present weights (see :func:`dynamics.gradient_noise_over_friction`)."""
+        """β̂/α of both populations, the mean and the largest over weights (dynamics.gradient_noise_over_friction)."""
         settings, stream = self.settings, "diagnostics"
-        self.discriminator.draw_noise_from(self.rng[stream])
-        ratio = dynamics.gradient_noise_over_friction
+        self.draw_layer_noise_from(self.rng[stream])
         ratios = {}
         if settings.generators > 0:
             difference = self.generator_gradient(stream)[0] - self.generator_gradient(stream)[0]
-            step = self.step_size(settings.generator_rate)
-            ratios["generators"] = ratio(self.generators, difference, step, settings.friction)
-        first, second = (
-            self.discriminator_gradient(self.mini_batches(stream), stream, stream)[0] for _ in ("one", "two")
-        )
-        step = self.step_size(settings.discriminator_rate)
-        ratios["discriminators"] = ratio(self.discriminators, first - second, step, settings.friction)
-        self.discriminator.draw_noise_from(self.rng["layers"])
+            ratios["generators"] = self._ratio(self.generators, difference, settings.generator_rate)
+        first, second = (self.discriminator_gradient(self.mini_batches(stream), stream)[0] for _ in ("one", "two"))
+        ratios["discriminators"] = self._ratio(self.discriminators, first - second, settings.discriminator_rate)
+        self.draw_layer_noise_from(self.rng["layers"])
         return ratios
+
+    def _ratio(self, state: State, difference: Tensor, rate: float) -> dict[str, float]:
+        settings = self.settings
+        here = dynamics.gradient_noise_over_friction(state, difference, self.step_size(rate), settings.friction)
+        ratio = self.ranks.total(here * len(difference)) / self.ranks.total(here.new_tensor(len(difference)))
+        return {"mean": ratio.mean().item(), "max": ratio.max().item()}
 
     def _stop_if_diverged(self) -> None:
         """Name the first chain whose weights are no longer finite numbers."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bayesgan.chains import Population
-from bayesgan.conditionals import as_numbers
+from bayesgan.draws import as_numbers
 from bayesgan.posterior import reality
 from bayesgan.samples import SampleSet
 

@@ -18,6 +18,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
 Family = Literal["weights", "mean-field"]
+Scan = Literal["in-turn", "random"]  # which part of the chains moves: one after the other, or one drawn at random
 
 
 class Settings(BaseModel):
@@ -32,6 +33,9 @@ class Settings(BaseModel):
     coupling: Coupling = "algorithm1"
     branches: Count = 1  # how many chains each one becomes after the burn-in
     family: Family = "weights"  # what a chain is: a weight vector, or a Gaussian over weight vectors
+    faced: Count | None = None  # chains of the other side that are faced in an iteration, drawn anew; None: all
+    sweep: Count = 1  # iterations in which every chain moves once: each moves a part of them (of fewer chains, sooner)
+    scan: Scan = "in-turn"
     data_share: Share = 1.0  # of the unlabelled points, drawn for each discriminator, that it ever sees
 
     # posteriors
@@ -79,6 +83,11 @@ class Settings(BaseModel):
             raise BayesganError(
                 "Without generators there is only classification: set generators to 0 and game to 'classification', "
                 "or neither."
+            )
+        if self.faced is not None and self.marginal == "density":
+            raise BayesganError(
+                "The log of a mean density over chains has no unbiased estimate from a part of them: leave out faced, "
+                "or choose marginal 'mean' or 'sum'."
             )
         if self.dynamics == "adam" and self.temperature > 0:
             raise BayesganError("Dynamics 'adam' have no noise: set the temperature to 0 or choose dynamics 'frozen'.")

@@ -15,15 +15,20 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, get_args
+
+import torch
+from torch import Tensor
 
 from bayesgan import __version__, environment
+from bayesgan.draws import Side
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.files import open_tensors, read_text, write_tensors, write_text
-from bayesgan.gan import BayesianGAN
+from bayesgan.gan import BayesianGAN, LogPosteriors
 from bayesgan.samples import Sample, SampleSet
 
+SIDES: tuple[Side, ...] = get_args(Side)
 STATE_TENSORS = ("theta", "momentum", "second_moment", "adam_steps", "preconditioner")
 
 Metrics = dict[str, Any]
@@ -35,7 +40,8 @@ class Run:
     """A training run in ``folder``, started or gone on with.
 
     Args:
-        gan: freshly made; its state is replaced by the checkpoint's if there is one.
+        gan: freshly made; its state is replaced by the checkpoint's if there is one. Where ranks share its chains, all
+            of them make a Run; the first evaluates and writes, for all.
         folder: made if it is not there.
         identity: what else the run depends on (seed, data), stored beside the settings.
         checkpoint_seconds: at least so long between two checkpoints.
@@ -53,20 +59,24 @@ class Run:
         self._metrics = folder / "metrics.jsonl"
         self._checkpoint_seconds = checkpoint_seconds
         data = hashlib.sha256(gan.data.cpu().numpy().tobytes()).hexdigest()
-        self._claim(
-            {
-                "version": __version__,
-                **identity,
-                "device": gan.data.device.type,
-                "data_sha256": data,
-                "settings": gan.settings.model_dump(mode="json"),
-            }
-        )
-        if self._checkpoint.exists():
+        if gan.ranks.first:
+            self._claim(
+                {
+                    "version": __version__,
+                    **identity,
+                    "device": gan.data.device.type,
+                    "data_sha256": data,
+                    "settings": gan.settings.model_dump(mode="json"),
+                }
+            )
+        if gan.ranks.agreed(self._checkpoint.exists(), gan.data.device):
             self._restore()
-        self._all_samples_there()
-        self.metrics = self._kept()
-        self.environments = self._environments()
+        self.metrics: list[Metrics] = []
+        self.environments: list[dict[str, Any]] = []
+        if gan.ranks.first:
+            self._all_samples_there()
+            self.metrics = self._kept()
+            self.environments = self._environments()
 
     def _claim(self, config: dict[str, Any]) -> None:
         path = self.folder / "config.json"
@@ -124,9 +134,9 @@ class Run:
     def train(self, evaluate: Evaluate, every: int, progress: Progress | None = None) -> list[Metrics]:
         """Run to the last iteration, with an evaluation every ``every`` iterations and at the end."""
         gan, settings = self.gan, self.gan.settings
-        write_text(self._metrics, "".join(json.dumps(record) + "\n" for record in self.metrics))
+        first = gan.ranks.first
         last_checkpoint = clock = time.monotonic()
-        with self._metrics.open("a", encoding="utf-8") as log:
+        with self._log() as log:
             while gan.iteration < settings.iterations:
                 started = time.monotonic()
                 log_posteriors = gan.iterate()
@@ -135,35 +145,56 @@ class Run:
                 collected = gan.sampling and (gan.iteration - settings.burn_in) % settings.thin == 0
                 if collected or last or gan.iteration % every == 0:
                     sample = gan.sample()
-                    if collected:
-                        self.samples.append(gan.iteration, sample)
-                    record: Metrics = {"iteration": gan.iteration, "seconds": round(self.seconds, 3)}
-                    record["log_posterior"] = {
-                        name: log_p.mean().item() for name, log_p in vars(log_posteriors).items() if len(log_p) > 0
-                    }
-                    record["log_likelihood"] = {name: mean.item() for name, mean in gan.log_likelihood.items()}
-                    if collected and settings.temperature > 0:
-                        record["gradient_noise_over_friction"] = gan.gradient_noise()
-                    record |= evaluate(gan, sample)
-                    self.metrics.append(record)
-                    _append(log, json.dumps(record) + "\n")
+                    record = self._record(log_posteriors, collected)
+                    if first:
+                        if collected:
+                            self.samples.append(gan.iteration, sample)
+                        record |= evaluate(gan, sample)
+                        self.metrics.append(record)
+                        _append(log, json.dumps(record) + "\n")
                 before, clock = clock, time.monotonic()
                 self.total_seconds += clock - before
-                if last or clock - last_checkpoint >= self._checkpoint_seconds:
-                    _append(log, "", to_disk=True)  # before the checkpoint, which relies on it
+                due = last or clock - last_checkpoint >= self._checkpoint_seconds
+                if gan.ranks.agreed(due, gan.data.device):
+                    if first:
+                        _append(log, "", to_disk=True)  # before the checkpoint, which relies on it
                     self._save()
                     last_checkpoint = time.monotonic()
                 if progress is not None:
                     progress(gan.iteration, self.metrics[-1] if self.metrics else {})
         return self.metrics
 
+    def _log(self) -> TextIO:
+        """metrics.jsonl, to append to."""
+        if not self.gan.ranks.first:
+            return Path(os.devnull).open("a", encoding="utf-8")
+        write_text(self._metrics, "".join(json.dumps(record) + "\n" for record in self.metrics))
+        return self._metrics.open("a", encoding="utf-8")
+
+    def _record(self, log_posteriors: LogPosteriors, collected: bool) -> Metrics:
+        """What the sampler itself has to say."""
+        gan = self.gan
+
+        def mean(of_each_chain: Tensor) -> float:
+            total = gan.ranks.total(torch.stack([of_each_chain.sum(), of_each_chain.new_tensor(len(of_each_chain))]))
+            return (total[0] / total[1]).item()
+
+        record: Metrics = {"iteration": gan.iteration, "seconds": round(self.seconds, 3)}
+        record["log_posterior"] = {name: mean(log_p) for name, log_p in vars(log_posteriors).items() if len(log_p) > 0}
+        record["log_likelihood"] = {name: mean(values) for name, values in gan.log_likelihood.items()}
+        if collected and gan.settings.temperature > 0:
+            record["gradient_noise_over_friction"] = gan.gradient_noise()
+        return record
+
     def _save(self) -> None:
         gan = self.gan
         tensors = {"seen": gan.seen} | {f"rng.{name}": rng.get_state() for name, rng in gan.rng.items()}
-        for population, state in (("generators", gan.generators), ("discriminators", gan.discriminators)):
+        for side in SIDES:
             for name in STATE_TENSORS:
-                if (tensor := getattr(state, name)) is not None:
-                    tensors[f"{population}.{name}"] = tensor
+                if (tensor := getattr(getattr(gan, side), name)) is not None:
+                    tensors[f"{side}.{name}"] = gan.everyones(tensor, side)
+        if not gan.ranks.first:
+            return
         metadata = {
             "iteration": f"{gan.iteration:010d}",
             "seconds": f"{self.seconds:.17e}",  # of one length, like everything else in the file
@@ -186,21 +217,20 @@ class Run:
                     raise ValueError(f"{len(gan.seen)} data points")
                 for name, rng in gan.rng.items():
                     rng.set_state(tensors.get_tensor(f"rng.{name}").cpu())
-                for population in ("generators", "discriminators"):
+                for side in SIDES:
                     values = {
-                        name: tensors.get_tensor(f"{population}.{name}")
+                        name: tensors.get_tensor(f"{side}.{name}")
                         for name in STATE_TENSORS
-                        if f"{population}.{name}" in names
+                        if f"{side}.{name}" in names
                     }
-                    state, fresh = State(**values), getattr(gan, population)
-                    for name in ("theta", "momentum", "second_moment", "preconditioner"):
-                        tensor = getattr(state, name)
-                        if tensor is not None and tensor.shape != fresh.theta.shape:
-                            raise ValueError(f"{name} of the {population} has the shape {tuple(tensor.shape)}")
+                    chains, weights = gan.number(side), getattr(gan, side).theta.shape[1]
+                    for name, tensor in values.items():
+                        if tensor.shape != ((chains,) if name == "adam_steps" else (chains, weights)):
+                            raise ValueError(f"{name} of the {side} has the shape {tuple(tensor.shape)}")
                     massive = gan.sampling and gan.settings.dynamics in ("frozen", "running")
-                    if massive != (state.preconditioner is not None):
-                        raise ValueError(f"the mass of the {population} does not fit iteration {gan.iteration}")
-                    setattr(gan, population, state)
+                    if massive != ("preconditioner" in values):
+                        raise ValueError(f"the mass of the {side} does not fit iteration {gan.iteration}")
+                    setattr(gan, side, State(**{name: gan.own(tensor, side) for name, tensor in values.items()}))
             except (KeyError, TypeError, ValueError, RuntimeError) as error:
                 raise BayesganError(
                     f"{self._checkpoint} is not a checkpoint of this run ({error}): delete it to start again."

@@ -42,9 +42,11 @@ def train(
 ) -> None:
     """Train a system on images of which a few show their label.
 
-    The same command run again goes on where it was stopped, and so does --resume FOLDER.
+    The same command run again goes on where it was stopped, and so does --resume FOLDER. Started by torchrun, several
+    processes share the chains: torchrun --nproc-per-node 2 -m bayesgan train …
     """
     from bayesgan.experiments.images import Task, Training, resumed  # takes a second, which --help need not
+    from bayesgan.ranks import together
 
     if resume is not None:
         if change or out:
@@ -56,7 +58,11 @@ def train(
         folder = out or Path(f"{dataset}-{labels}-{method}-subset{subset}-seed{seed}")
     settings = task.settings  # bad settings are refused before anything is read
     chosen = environment.use(device, threads)
-    training = Training(task, folder, data_dir or default_folder(), chosen, checkpoint)
+    ranks = together(chosen)
+    training = Training(task, folder, data_dir or default_folder(), chosen, checkpoint, ranks)
+    if not ranks.first:
+        training.train()
+        return
     _say_labelled(training)
     with progress_bar() as progress:
         bar = progress.add_task("0", total=settings.iterations, completed=training.gan.iteration, note="")

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from bayesgan import __version__
-from bayesgan.conditionals import Labels
 from bayesgan.data.images import Images, ImageSetName, load
 from bayesgan.data.labels import LabelledSet, labelled_set
+from bayesgan.draws import Labels
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.panels import draw_panels
 from bayesgan.files import read_text, write_tensors, write_text
@@ -22,6 +22,7 @@ from bayesgan.methods import ImageMethod
 from bayesgan.networks import SMALLEST, Discriminator, Generator
 from bayesgan.predictive import ModelAverage
 from bayesgan.presets import PresetName, image_settings
+from bayesgan.ranks import ALONE, Ranks
 from bayesgan.rng import stream
 from bayesgan.samples import Sample
 from bayesgan.settings import ImageSettings, parse_settings
@@ -93,10 +94,17 @@ class Training:
         data_dir: where the image sets are.
         device: to compute on.
         checkpoint_seconds: at least so long between two checkpoints.
+        ranks: the processes that share the chains, if there are several.
     """
 
     def __init__(
-        self, task: Task, folder: Path, data_dir: Path, device: torch.device, checkpoint_seconds: float = 30.0
+        self,
+        task: Task,
+        folder: Path,
+        data_dir: Path,
+        device: torch.device,
+        checkpoint_seconds: float = 30.0,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.task = task
         self.folder = folder
@@ -104,7 +112,7 @@ class Training:
         self.labelled = _labelled(task, self.images)
         self.test = torch.from_numpy(self.images.test).to(device)
         self.test_labels = torch.from_numpy(self.images.test_labels).to(device)
-        self.gan = image_gan(task.settings, self.images, self.labelled, task.seed, device)
+        self.gan = image_gan(task.settings, self.images, self.labelled, task.seed, device, ranks)
         self.average = ModelAverage(self.gan.discriminator, self.gan.classes, self.test)
         identity = task.identity | {
             "labelled_sha256": self.labelled.sha256,
@@ -113,8 +121,13 @@ class Training:
         self.run = Run(self.gan, folder, identity, checkpoint_seconds)
 
     def train(self, progress: Progress | None = None) -> dict[str, Any]:
-        """Run to the end and write what the run folder holds then; the result is ``summary.json``."""
+        """Run to the end and write what the run folder holds then; the result is ``summary.json``.
+
+        Of several ranks the first does what comes after the last iteration; the others have nothing to report.
+        """
         metrics = self.run.train(self.evaluate, self.task.every, progress)
+        if not self.gan.ranks.first:
+            return {}
         self.average.update(self.run.samples, self.gan.iteration)
         summary = self.summary(metrics)
         predictions = {"probabilities": self.average.probabilities.float()}
@@ -155,7 +168,7 @@ class Training:
             "labelled_sha256": self.labelled.sha256,
             "iterations": settings.iterations,
             "samples": len(self.average.included),
-            "networks": len(self.average.included) * len(self.gan.discriminators.theta),
+            "networks": len(self.average.included) * self.gan.number("discriminators"),
             "test_size": len(self.test),
             "test_errors": errors,
             "test_error": None if errors is None else errors / len(self.test),
@@ -180,7 +193,7 @@ class Training:
     def generated(self, number: int) -> Tensor:
         """Images (bytes) by the generators of the last sample, as many of each as of any other."""
         last = self.run.samples.iterations[-1]
-        return self._pictures(last, -(-number // len(self.gan.generators.theta))).flatten(0, 1)[:number]
+        return self._pictures(last, -(-number // self.gan.number("generators"))).flatten(0, 1)[:number]
 
     def pictures(self, generators: int = 6, each: int = 10) -> Tensor:
         """Bytes (generators, each, channels, height, width): chains of the last sample, then of those before it."""
@@ -203,7 +216,12 @@ class Training:
 
 
 def image_gan(
-    settings: ImageSettings, images: Images, labelled: LabelledSet, seed: int, device: torch.device
+    settings: ImageSettings,
+    images: Images,
+    labelled: LabelledSet,
+    seed: int,
+    device: torch.device,
+    ranks: Ranks = ALONE,
 ) -> BayesianGAN:
     """The Bayesian GAN of ``settings`` on ``images``, of which ``labelled`` show their class."""
     shape = images.train.shape[1:]
@@ -225,7 +243,7 @@ def image_gan(
         minibatch_discrimination=settings.minibatch_discrimination,
     )
     generator = Generator(settings.noise_dim, shape, settings.generator_width, settings.normalisation)
-    return BayesianGAN(settings, generator, discriminator, _tensor(images.train, device), seed, labels)
+    return BayesianGAN(settings, generator, discriminator, _tensor(images.train, device), seed, labels, ranks)
 
 
 def _labelled(task: Task, images: Images) -> LabelledSet:
