@@ -21,7 +21,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)
-	$(BIN)/python benchmarks/synthetic.py
+	$(BIN)/python -m benchmarks.bench
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

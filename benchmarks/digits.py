@@ -52,12 +52,19 @@ PAIRS: dict[str, Any] = NETWORKS | {
     "thin": 50,
 }
 ONE = {"generators": 1, "discriminators": 1}
+FALLING = {"schedule": "cyclical", "cycles": 1}  # to 0 from the end of the burn-in on
 
 # name: (method, its settings); the most telling first
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "supervised": ("supervised", NETWORKS),
     "DCGAN": ("dcgan", NETWORKS),
     "4 pairs, temperature 0.01: `fast`": ("bayesgan", PAIRS),
+    "4 pairs, step size falling to 0": ("bayesgan", PAIRS | FALLING),
+    "DCGAN, rate falling to 0": ("dcgan", NETWORKS | FALLING),
+    "10 generators × 2 discriminators, all against all, chains mini-batched": (
+        "bayesgan",
+        PAIRS | {"coupling": "all", "generators": 10, "discriminators": 2, "faced": 1, "sweep": 5},
+    ),
     "4 pairs, temperature 0": ("bayesgan", PAIRS | {"temperature": 0.0}),
     "4 pairs, temperature 1": ("bayesgan", PAIRS | {"temperature": 1.0}),
     "4 generators × 1 discriminator (algorithm1)": (

@@ -1,22 +1,15 @@
-"""Time of an iteration of the synthetic experiment, as ratios measured in one run.
+"""Time of an iteration of the synthetic experiment, as ratios measured in one run: a part of ``make bench``.
 
-python benchmarks/synthetic.py        (or: make bench; about two minutes)
-
-Prints a table and writes benchmarks/latest.json. Repetitions of all cases are interleaved, so that a slow spell of the
-machine falls on all of them alike.
+Repetitions of all cases are interleaved, so that a slow spell of the machine falls on all of them alike.
 """
 
-import json
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from bayesgan import environment
 from bayesgan.data.synthetic import synthetic
-from bayesgan.files import write_text
 from bayesgan.gan import BayesianGAN
 from bayesgan.networks import mlp
 from bayesgan.settings import Settings
@@ -49,10 +42,9 @@ def milliseconds(gan: BayesianGAN) -> float:
     return (time.perf_counter() - start) / ITERATIONS * 1000
 
 
-def main() -> None:
-    """Measure, print and write."""
-    device = environment.use("cpu", None)
-    results: dict[str, Any] = {"command": "make bench", "environment": environment.record(device)}
+def measured() -> dict[str, Any]:
+    """ms an iteration at D = 100, ten generators and two discriminators, beside one of each; and D = 500."""
+    results: dict[str, Any] = {}
     for dim in (100, 500):
         gans = {name: prepared(dim, settings) for name, settings in CASES.items()}
         times: dict[str, list[float]] = {name: [] for name in CASES}
@@ -67,9 +59,11 @@ def main() -> None:
             rows[name] = {"ms": [round(value, 2) for value in values], "ratio": round(ratio, 2)}
             spread = f"{statistics.median(values):7.1f} ({min(values):.1f} to {max(values):.1f})"
             print(f"  {name:34s} {spread:28s} {ratio:6.2f}")
-        results[f"D = {dim}"] = rows
-    write_text(Path(__file__).parent / "latest.json", json.dumps(results, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+        ms = statistics.median(times["10 generators, 2 discriminators"])
+        key = "synthetic_ms" if dim == 100 else f"synthetic_{dim}_ms"
+        results[key] = {
+            "median": round(ms, 2),
+            "bar": f"beside one generator's {statistics.median(base):.1f}",
+            "cases": rows,
+        }
+    return results

@@ -7,16 +7,22 @@ from functools import partial
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional
 
+from bayesgan import networks
 from bayesgan.chains import Population
 from bayesgan.dynamics import noise_seeds
 from bayesgan.networks import (
+    Convolution,
     Discriminator,
     GaussianNoise,
     Generator,
     MinibatchDiscrimination,
     Normalisation,
     Shape,
+    TransposedConvolution,
+    channels_last,
 )
 
 SHAPES: list[Shape] = [(1, 8, 8), (1, 28, 28), (3, 32, 32), (3, 50, 50), (2, 9, 13)]
@@ -366,3 +372,43 @@ def test_minibatch_discrimination_beside_batch_norm_has_the_gradient_of_the_netw
         nn.utils.vector_to_parameters(theta[chain].detach(), network.parameters())
         parts = torch.autograd.grad(network(images[chain]).square().sum(), list(network.parameters()))
         torch.testing.assert_close(gradient[chain], torch.cat([part.flatten() for part in parts]))
+
+
+@pytest.mark.parametrize("size", [(4, 4), (3, 4), (2, 2)])
+@pytest.mark.parametrize("kernel", [3, 5])
+def test_convolutions_by_matrix_products_are_convolutions(
+    size: tuple[int, int], kernel: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both ways round, with gradients, against torch's own kernels in double precision."""
+    monkeypatch.setattr(networks, "MANY", 1)
+    images = torch.randn(3, 4, *size, dtype=torch.double, generator=rng(), requires_grad=True)
+    weight = torch.randn(5, 4, kernel, kernel, dtype=torch.double, generator=rng(1), requires_grad=True)
+    down = Convolution(4, 5, kernel, stride=2, padding=kernel // 2, bias=False)
+    ours = functional_call(down, {"weight": weight}, images)
+    theirs = functional.conv2d(images, weight, stride=2, padding=kernel // 2)
+    same_with_gradients(ours, theirs, images, weight)
+    for extra in (0, 1):
+        up = TransposedConvolution(5, 4, kernel, stride=2, padding=kernel // 2, output_padding=extra, bias=False)
+        maps = ours.detach().clone().requires_grad_()
+        again = functional_call(up, {"weight": weight}, maps)
+        expected = functional.conv_transpose2d(maps, weight, stride=2, padding=kernel // 2, output_padding=extra)
+        same_with_gradients(again, expected, maps, weight)
+
+
+def same_with_gradients(ours: Tensor, theirs: Tensor, *inputs: Tensor) -> None:
+    """Equal values, and equal gradients of a random sum of them."""
+    torch.testing.assert_close(ours, theirs)
+    direction = torch.randn(theirs.shape, dtype=torch.double, generator=rng(2))
+    torch.testing.assert_close(
+        torch.autograd.grad(ours, inputs, direction), torch.autograd.grad(theirs, inputs, direction)
+    )
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_the_layout_of_images_changes_no_value_and_is_kept_by_convolutions(channels: int) -> None:
+    images = torch.randn(4, channels, 7, 6, generator=rng(), requires_grad=True)
+    arranged = channels_last(images)
+    same_with_gradients(arranged.double(), images.double(), images)
+    maps = nn.Conv2d(channels, 8, 3)(arranged)
+    assert maps.is_contiguous(memory_format=torch.channels_last)
+    assert not maps.is_contiguous()

@@ -18,6 +18,7 @@ def use(device: str, threads: int | None) -> torch.device:
     if threads is not None and threads < 1:
         raise BayesganError(f"The number of threads must be at least 1, not {threads}.")
     neighbours, number = int(os.environ.get("LOCAL_WORLD_SIZE", "1")), os.environ.get("LOCAL_RANK", "0")
+    torch.set_flush_denormal(True)  # a convolution of numbers below 1e-38 takes several times as long; they are zero
     torch.set_num_threads(threads or max(1, cores() // neighbours))
     try:
         chosen = torch.device(f"cuda:{number}" if device == "cuda" and neighbours > 1 else device)

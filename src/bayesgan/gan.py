@@ -94,15 +94,27 @@ class BayesianGAN(Conditionals):
     def _adam(self, rate: float) -> dynamics.Adam:
         return dynamics.Adam(rate, self.settings.adam_betas, self.settings.epsilon, self.data_size)
 
+    @property
+    def progress(self) -> float:
+        """The share of the iterations after the burn-in that is done."""
+        sampled = self.iteration - self.settings.burn_in - 1
+        return sampled / max(1, self.settings.iterations - self.settings.burn_in)
+
     def step_size(self, rate: float) -> float:
         """η of this iteration of SGHMC, for a population that Adam moved at ``rate``."""
         settings = self.settings
         gamma = settings.step_ratio * settings.friction * rate
-        sampled = self.iteration - settings.burn_in - 1
-        progress = sampled / max(1, settings.iterations - settings.burn_in)
         # The generators move before the first mini-batch is seen.
         seen = max(int(self.seen.sum()), min(settings.real_batch, self.data_size))
-        return dynamics.step_size(settings.schedule, gamma, self.data_size, seen, progress, settings.cycles)
+        return dynamics.step_size(settings.schedule, gamma, self.data_size, seen, self.progress, settings.cycles)
+
+    @property
+    def _pace(self) -> float:
+        """What the schedule makes of Adam's rate, where Adam goes on after the burn-in."""
+        settings = self.settings
+        if not self.sampling or settings.schedule != "cyclical":
+            return 1.0
+        return dynamics.step_size("cyclical", 1.0, 1, 1, self.progress, settings.cycles)
 
     def _move(self, side: Side, moving: Chosen, gradient: Tensor) -> None:
         settings = self.settings
@@ -113,7 +125,7 @@ class BayesianGAN(Conditionals):
             seeds = self.own(dynamics.noise_seeds(self.rng["dynamics"], self.number(side, moving)), side)
         for state, part, own_seeds in self._groups(getattr(self, side), moving, gradient, seeds):
             if not sampled:
-                dynamics.adam_step(state, part, self._adam(rate))
+                dynamics.adam_step(state, part, self._adam(rate * self._pace))
                 continue
             if settings.dynamics == "running":
                 dynamics.update_running_mass(state, part, self._adam(rate))

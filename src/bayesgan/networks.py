@@ -18,6 +18,8 @@ Shape = tuple[int, int, int]  # channels, height, width
 SMALLEST = 8  # pixels of a side
 WIDEST = 512  # channels
 SLOPE = 0.2  # of the leaky ReLU
+SMALL = 4  # pixels of a side of maps that are convolved by matrix products (benchmarks/README.md),
+MANY = 2**20  # if the convolution has so many weights
 KERNELS = 32  # of minibatch discrimination
 KERNEL_DIM = 5
 
@@ -126,6 +128,46 @@ class MinibatchDiscrimination(nn.Module):
         return logit
 
 
+class Convolution(nn.Conv2d):
+    """A convolution without bias that is a matrix product where the CPU's own kernels take twice as long as one."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(n, out channels, …) for (n, channels, height, width)."""
+        if not _by_matrices(input, self.weight):
+            return super().forward(input)
+        kernel, pad, stride = self.kernel_size[0], int(self.padding[0]), self.stride[0]
+        height, width = ((side + 2 * pad - kernel) // stride + 1 for side in input.shape[2:])
+        patches = functional.unfold(input, kernel, padding=pad, stride=stride).transpose(1, 2).flatten(0, 1)
+        outputs = patches @ self.weight.flatten(1).t()
+        return outputs.view(-1, height, width, self.out_channels).permute(0, 3, 1, 2)
+
+
+class TransposedConvolution(nn.ConvTranspose2d):
+    """The same for a transposed convolution."""
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """(n, out channels, …) for (n, channels, height, width)."""
+        if not _by_matrices(input, self.weight):
+            return super().forward(input, output_size)
+        kernel, pad, stride = self.kernel_size[0], int(self.padding[0]), self.stride[0]
+        sides = zip(input.shape[2:], self.output_padding, strict=True)
+        size = tuple((side - 1) * stride - 2 * pad + kernel + extra for side, extra in sides)
+        pixels = input.permute(0, 2, 3, 1).flatten(0, 2)
+        patches = (pixels @ self.weight.flatten(1)).unflatten(0, (len(input), -1)).transpose(1, 2)
+        return functional.fold(patches, size, kernel, padding=pad, stride=stride)
+
+
+def _by_matrices(maps: Tensor, weight: Tensor) -> bool:
+    return maps.device.type == "cpu" and max(maps.shape[2:]) <= SMALL and weight.numel() >= MANY
+
+
+def channels_last(images: Tensor) -> Tensor:
+    """The same images (n, channels, height, width) in the layout that convolutions are fastest in."""
+    if images.shape[1] == 1:  # both layouts are one, and torch would take it for the other
+        return images.contiguous().flatten(1).unflatten(1, (*images.shape[2:], 1)).permute(0, 3, 1, 2)
+    return images.contiguous(memory_format=torch.channels_last)
+
+
 def sizes(height: int, width: int) -> list[tuple[int, int]]:
     """Height and width of the maps between the layers: halved, rounding up, until two pixels or four times."""
     depth = min(4, math.ceil(math.log2(min(height, width))) - 1)
@@ -171,7 +213,7 @@ class Discriminator(nn.Module):
             normalise = Bias if layer == 0 else NORMALISATIONS[normalisation]
             layers += _noise(layer_noise)
             layers += [
-                nn.Conv2d(inputs, outputs, kernel, stride=2, padding=kernel // 2, bias=False),
+                Convolution(inputs, outputs, kernel, stride=2, padding=kernel // 2, bias=False),
                 normalise(outputs),
                 nn.LeakyReLU(SLOPE),
             ]
@@ -185,7 +227,7 @@ class Discriminator(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, K + features) for images (n, channels, height, width)."""
-        features = self.body(images.contiguous(memory_format=torch.channels_last))
+        features = self.body(channels_last(images))
         if self.feature_normalisation:
             features = functional.rms_norm(features, features.shape[1:])
         logits = self.logits(self.noise(features))
@@ -215,7 +257,7 @@ class Generator(nn.Module):
             # Out of n pixels this makes 2n − 1, and one more where the mirrored convolution had rounded down.
             extra = (maps[layer + 1][0] - 2 * maps[layer][0] + 1, maps[layer + 1][1] - 2 * maps[layer][1] + 1)
             layers += [
-                nn.ConvTranspose2d(
+                TransposedConvolution(
                     inputs, outputs, kernel, stride=2, padding=kernel // 2, output_padding=extra, bias=False
                 ),
                 Bias(outputs) if last else normalise(outputs),
@@ -226,4 +268,4 @@ class Generator(nn.Module):
     def forward(self, noise: Tensor) -> Tensor:
         """Images (n, channels, height, width) in [−1, 1] for noise (n, noise_dim)."""
         maps = self.hidden(noise).unflatten(1, self.top)
-        return self.layers(maps.contiguous(memory_format=torch.channels_last))
+        return self.layers(channels_last(maps))

@@ -106,14 +106,15 @@ def image_settings(preset: PresetName, method: ImageMethod, dataset: ImageSetNam
     iterations = values.get("iterations", chosen["iterations"])
     if isinstance(iterations, float) and iterations.is_integer():
         iterations = int(iterations)  # 1e4
-    if method == "bayesgan":
-        if isinstance(iterations, int):
-            ratio = iterations / chosen["iterations"]
-            chosen["burn_in"] = max(1, round(ratio * chosen["burn_in"]))
-            chosen["thin"] = max(1, min(round(ratio * chosen["thin"]), iterations - chosen["burn_in"]))
-    elif isinstance(iterations, int):
-        chosen["burn_in"] = max(0, iterations - (DRAWS if method == "lfvi" else 1))
-        chosen["thin"] = 1
+    if isinstance(iterations, int):
+        ratio = iterations / chosen["iterations"]
+        chosen["burn_in"] = max(1, round(ratio * chosen["burn_in"]))
+        chosen["thin"] = max(1, min(round(ratio * chosen["thin"]), iterations - chosen["burn_in"]))
+        if method == "lfvi":
+            chosen["burn_in"], chosen["thin"] = max(0, iterations - DRAWS), 1
+        elif method != "bayesgan":  # the last iteration's weights are the only sample
+            burn_in = values.get("burn_in", chosen["burn_in"])
+            chosen["thin"] = max(1, iterations - burn_in) if isinstance(burn_in, int) else 1
     return parse_settings(ImageSettings, **(chosen | values))
 
 

@@ -64,7 +64,7 @@ class Settings(BaseModel):
     friction: Share = 0.5  # α
     temperature: NotNegative = 1.0  # T
     step_ratio: Positive = 0.5  # γ = step_ratio × α × Adam's rate; 1 goes on at Adam's pace
-    schedule: Schedule = "per-datum"
+    schedule: Schedule = "per-datum"  # of the steps after the burn-in; of Adam's too where that is "cyclical"
     cycles: Count = 4  # of the cyclical schedule
     discriminator_steps: Count = 1  # updates of the discriminators for each update of the generators
     clip: Positive | None = None  # bound on every discriminator weight (Wasserstein)

@@ -1,0 +1,113 @@
+"""What the benchmarks on images time: iterations on random images of MNIST's shape, and their kernels alone."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+from torch.utils.flop_counter import FlopCounterMode
+
+from bayesgan.draws import Labels
+from bayesgan.gan import BayesianGAN
+from bayesgan.networks import Discriminator, Generator
+from bayesgan.ranks import ALONE, Ranks
+from bayesgan.settings import ImageSettings
+
+SHAPE, CLASSES, IMAGES, LABELLED = (1, 28, 28), 10, 10_000, 100
+BURN_IN = 2
+COMMON: dict[str, Any] = {
+    "coupling": "all",
+    "label_weight": None,
+    "burn_in": BURN_IN,
+    "temperature": 0.01,
+    "generator_rate": 1e-6,  # what is timed is the work, not what it leads to on random images
+    "discriminator_rate": 1e-6,
+    "generator_width": 64,
+    "discriminator_width": 64,
+}
+EXACT = COMMON | {"generators": 10, "discriminators": 1, "replicas": 2}
+DCGAN = COMMON | {"generators": 1, "discriminators": 1, "dynamics": "adam", "temperature": 0.0, "prior_variance": None}
+MINIBATCHED = COMMON | {"generators": 10, "discriminators": 2, "faced": 1, "sweep": 5}
+
+
+def prepared(settings: dict[str, Any], ranks: Ranks = ALONE) -> BayesianGAN:
+    """A GAN past its burn-in, so that what is timed is an iteration of the sampler."""
+    rng = torch.Generator().manual_seed(0)
+    data = torch.randint(256, (IMAGES, *SHAPE), generator=rng, dtype=torch.uint8)
+    labels = Labels(torch.arange(LABELLED), torch.arange(LABELLED) % CLASSES, CLASSES)
+    chosen = ImageSettings(**settings)
+    generator = Generator(chosen.noise_dim, SHAPE, chosen.generator_width)
+    discriminator = Discriminator(SHAPE, CLASSES, chosen.discriminator_width)
+    gan = BayesianGAN(chosen, generator, discriminator, data, 0, labels, ranks)
+    for _ in range(BURN_IN + 1):
+        gan.iterate()
+    return gan
+
+
+def seconds(work: Callable[[], object], times: int = 1) -> float:
+    """Of one call, averaged over ``times`` of them."""
+    start = time.perf_counter()
+    for _ in range(times):
+        work()
+    return (time.perf_counter() - start) / times
+
+
+def flops(gan: BayesianGAN) -> int:
+    """Of one iteration, by torch's counter."""
+    with FlopCounterMode(display=False) as counter:
+        gan.iterate()
+    return counter.get_total_flops()
+
+
+class _Kernels(TorchDispatchMode):
+    """Notes every convolution and matrix product, forward and backward, with the shape and layout of its arguments."""
+
+    NOTED = (
+        torch.ops.aten.convolution,
+        torch.ops.aten.convolution_backward,
+        torch.ops.aten.mm,
+        torch.ops.aten.addmm,
+        torch.ops.aten.bmm,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.calls: list[tuple[Any, Any, Any]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.overloadpacket in self.NOTED:
+            self.calls.append((func, *tree_map_only(torch.Tensor, _Layout, (args, kwargs or {}))))
+        return func(*args, **(kwargs or {}))
+
+
+class _Layout:
+    """Size and strides of a tensor."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.key = (tuple(tensor.shape), tuple(tensor.stride()))
+
+
+def kernels_alone(gan: BayesianGAN) -> Callable[[], None]:
+    """A function that runs the convolutions and matrix products of one iteration, and nothing else."""
+    with _Kernels() as noted:
+        gan.iterate()
+    tensors: dict[Any, torch.Tensor] = {}
+
+    def tensor(place: int, layout: _Layout) -> torch.Tensor:
+        key = (place, layout.key)  # the arguments of one call are different tensors; calls may share theirs
+        if key not in tensors:
+            tensors[key] = torch.empty_strided(*layout.key).normal_()
+        return tensors[key]
+
+    calls = []
+    for func, args, kwargs in noted.calls:
+        real = [tensor(place, each) if isinstance(each, _Layout) else each for place, each in enumerate(args)]
+        calls.append((func, real, kwargs))
+
+    def run() -> None:
+        for func, args, kwargs in calls:
+            func(*args, **kwargs)
+
+    return run
