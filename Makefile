@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench bench-long clean
 
 demo: $(READY)
 	$(BIN)/bayesgan demo --out demo
@@ -22,6 +22,9 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.bench
+
+bench-long: $(READY)
+	$(BIN)/python -m benchmarks.time_to_dcgan10
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -96,8 +96,9 @@ class GaussianNoise(nn.Module):
         """Inputs with noise added."""
         if not self.training:
             return inputs
-        noise = torch.empty_like(inputs).normal_(std=self.deviation, generator=self.stream)
-        return inputs + noise
+        # Drawn side by side in memory: where images lie otherwise, torch takes eight times as long.
+        noise = inputs.new_empty(inputs.numel()).normal_(std=self.deviation, generator=self.stream)
+        return inputs + noise.as_strided(inputs.shape, torch.empty_like(inputs).stride())
 
 
 class MinibatchDiscrimination(nn.Module):

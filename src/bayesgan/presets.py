@@ -54,7 +54,8 @@ COMMON: dict[PresetName, Values] = {
 }
 
 # Minibatch discrimination, feature normalisation and noise on every layer of the discriminator are what the paper
-# says that its baselines needed. `fast` has none of them, but for noise on MNIST, for all systems (docs/choices.md).
+# says that its baselines needed. `fast` has none of them, but for noise and feature matching on MNIST, for all systems
+# (docs/choices.md).
 PAPER_TRICKS: Values = {"minibatch_discrimination": True, "feature_normalisation": True, "layer_noise": 0.3}
 
 METHODS: dict[PresetName, dict[ImageMethod, Values]] = {
@@ -73,13 +74,16 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
             "thin": 50,
         },
         "mnist": {
-            "generators": 6,
-            "discriminators": 6,
             "generator_width": 16,
             "discriminator_width": 16,
+            "generator_rate": 1e-3,
+            "discriminator_rate": 1e-3,
             "layer_noise": 0.3,
-            "iterations": 4000,
-            "burn_in": 2000,
+            "feature_matching": True,
+            "schedule": "cyclical",
+            "cycles": 1,  # the steps fall to 0 from the end of the burn-in on
+            "iterations": 6000,
+            "burn_in": 4000,
             "thin": 200,
         },
         "svhn": {"generators": 2, "discriminators": 2},
