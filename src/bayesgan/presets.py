@@ -75,7 +75,6 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
         },
         "mnist": {
             "generator_width": 16,
-            "discriminator_width": 16,
             "generator_rate": 1e-3,
             "discriminator_rate": 1e-3,
             "layer_noise": 0.3,
