@@ -181,11 +181,11 @@ def _seconds_of(command: list[str]) -> float:
 def rank_worker() -> None:
     """Print the seconds of an iteration, once."""
     device = environment.use("cpu", 1)
-    shared = together(device)
-    gan = prepared(COMMON | {"generators": 10, "discriminators": 2}, shared)
-    taken = seconds(gan.iterate, RANK_ITERATIONS)
-    if shared.first:
-        print(taken)
+    with together(device) as shared:
+        gan = prepared(COMMON | {"generators": 10, "discriminators": 2}, shared)
+        taken = seconds(gan.iterate, RANK_ITERATIONS)
+        if shared.first:
+            print(taken)
 
 
 FIGURES: dict[str, Callable[[], dict[str, Figure]]] = {

@@ -1,6 +1,7 @@
 """Where does the posterior earn its cost? Digits with 50 labels, one setting changed at a time.
 
-python benchmarks/digits.py [SUBSETS]      (100,101,102,103,104 by default; stopped and started again, it goes on)
+python benchmarks/digits.py [SUBSETS [WORD]]      (100,101,102,103,104 by default; WORD: cases whose name contains it;
+                                                   stopped and started again, it goes on)
 
 Settings are chosen here: on labelled subsets that no result is reported on, and on 297 validation images cut from the
 training images. Writes results/digits/choices.md and .json; the runs go to choices/. Twenty minutes a subset, on one
@@ -23,6 +24,7 @@ from bayesgan.files import write_text
 RESULTS = Path(__file__).parents[1] / "results" / "digits"
 RUNS = Path("choices")
 LABELS = 50
+SUBSETS = (100, 101, 102, 103, 104)
 
 # Every setting that matters is stated, so that a change of the presets does not change this experiment: it is the
 # preset `fast` as it is now.
@@ -95,12 +97,32 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-def outcome(name: str, subset: int) -> dict[str, Any]:
+def folder(name: str, subset: int) -> Path:
+    """Where the run of a case goes."""
+    return RUNS / re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") / str(subset)
+
+
+def train(name: str, subset: int) -> str:
     """Train one case on one labelled subset, going on with what is there; the seed is the subset's number."""
     method, settings = CASES[name]
-    folder = RUNS / re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") / str(subset)
     task = Task("digits", LABELS, subset, method, "fast", subset, "validation", every=250, overrides=settings)
-    return Training(task, folder, Path(), environment.use("cpu", 1)).train()
+    try:
+        training = Training(task, folder(name, subset), Path(), environment.use("cpu", 1))
+        return str(training.train()["test_errors"])
+    except BayesganError as error:
+        write_text(folder(name, subset) / "summary.json", json.dumps({"stopped": str(error)}) + "\n")
+        return str(error)
+
+
+def finished() -> dict[str, dict[int, Any]]:
+    """The summaries of all runs that have ended, by case and subset."""
+    results: dict[str, dict[int, Any]] = {}
+    for name in CASES:
+        for subset in SUBSETS:
+            path = folder(name, subset) / "summary.json"
+            if path.exists():
+                results.setdefault(name, {})[subset] = json.loads(path.read_text())
+    return results
 
 
 def formatted(results: dict[str, dict[int, Any]]) -> str:
@@ -124,17 +146,15 @@ def formatted(results: dict[str, dict[int, Any]]) -> str:
 
 
 def main() -> None:
-    """Train every case on one subset after another."""
-    subsets = [int(word) for word in (sys.argv[1] if len(sys.argv) > 1 else "100,101,102,103,104").split(",")]
-    results: dict[str, dict[int, Any]] = {}
+    """Train every case, or those whose name contains a word, on one subset after another."""
+    subsets = [int(word) for word in sys.argv[1].split(",")] if len(sys.argv) > 1 else SUBSETS
+    word = sys.argv[2] if len(sys.argv) > 2 else ""
     for subset in subsets:
         for name in CASES:
-            try:
-                result = outcome(name, subset)
-            except BayesganError as error:
-                result = {"stopped": str(error)}
-            results.setdefault(name, {})[subset] = result
-            print(subset, name, result.get("test_errors", result.get("stopped")), flush=True)
+            if word not in name or (folder(name, subset) / "summary.json").exists():
+                continue
+            print(subset, name, train(name, subset), flush=True)
+            results = finished()
             head = f"`python benchmarks/digits.py`: digits, {LABELS} labels, 297 validation images."
             write_text(RESULTS / "choices.md", f"{head}\n\n{formatted(results)}\n")
             write_text(RESULTS / "choices.json", json.dumps(results, indent=1) + "\n")

@@ -5,7 +5,7 @@ depend on how many ranks share its chains.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ STREAMS = (
 )
 
 Side = Literal["generators", "discriminators"]
+SIDES: tuple[Side, ...] = get_args(Side)
 Chosen = slice | Tensor  # of the chains of each group, numbered from 0
 ALL = slice(None)
 

@@ -27,6 +27,8 @@ import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
+from bayesgan.errors import BayesganError
+
 Dynamics = Literal["plain", "frozen", "running", "adam"]
 Schedule = Literal["per-datum", "constant", "cyclical"]
 
@@ -122,8 +124,11 @@ def hand_over(state: State, dynamics: Dynamics, settings: Adam) -> None:
 
     Without a burn-in there is nothing to hand over: the chains start at rest.
     """
-    if not state.adam_steps.all():
+    moved = state.adam_steps > 0
+    if not moved.any():
         return
+    if not moved.all():
+        raise BayesganError("A chain has not moved in the whole burn-in: raise burn_in, or lower sweep.")
     correction = _correction(state, settings.betas[0])
     adam_mass = mass(state, settings)
     # torch's Adam ascends by descending on −log p: its first moment points downhill.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bayesgan import dynamics
 from bayesgan.conditionals import Conditionals
-from bayesgan.draws import ALL, Chosen, Side
+from bayesgan.draws import ALL, SIDES, Chosen, Side
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.rng import stream
@@ -164,10 +164,11 @@ class BayesianGAN(Conditionals):
 
     def _stop_if_diverged(self) -> None:
         """Name the first chain whose weights are no longer finite numbers."""
-        for kind, state in (("generator", self.generators), ("discriminator", self.discriminators)):
-            finite = torch.isfinite(state.theta.sum(1))  # a sum is not finite if one of its terms is not
+        for side in SIDES:
+            finite = torch.isfinite(getattr(self, side).theta.sum(1))  # a sum is not if one of its terms is not
             if not finite.all():
-                chain = int(torch.nonzero(~finite)[0])
+                kind, numbers = side.removesuffix("s"), self.own(torch.arange(self.number(side)), side)
+                chain = int(numbers[torch.nonzero(~finite.cpu())[0]])
                 pace = "step_ratio or the temperature" if self.sampling else "the learning rates"
                 raise BayesganError(
                     f"The weights of {kind} chain {chain} are no longer finite at iteration {self.iteration}: "

@@ -123,13 +123,16 @@ def _a_sentence() -> Iterator[None]:
         ) from None
 
 
-def together(device: torch.device) -> Ranks:
+@contextmanager
+def together(device: torch.device) -> Iterator[Ranks]:
     """The ranks that torchrun has started, this one among them; a process that it did not start is alone."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
-        return ALONE
-    if not distributed.is_initialized():
-        backend = "nccl" if device.type == "cuda" else "gloo"
-        with _a_sentence():
-            distributed.init_process_group(backend, timeout=PATIENCE)
-    return Ranks(distributed.get_rank(), size)
+        yield ALONE
+        return
+    with _a_sentence():
+        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    try:
+        yield Ranks(distributed.get_rank(), size)
+    finally:  # threads of a group that is there when the interpreter ends may abort it
+        distributed.destroy_process_group()

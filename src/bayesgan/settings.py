@@ -84,6 +84,11 @@ class Settings(BaseModel):
                 "Without generators there is only classification: set generators to 0 and game to 'classification', "
                 "or neither."
             )
+        if 0 < self.burn_in < self.sweep and self.scan == "in-turn":
+            raise BayesganError(
+                f"A burn-in of {self.burn_in} iterations does not move every chain, which takes a sweep of "
+                f"{self.sweep}: raise burn_in, or lower sweep."
+            )
         if self.faced is not None and self.marginal == "density":
             raise BayesganError(
                 "The log of a mean density over chains has no unbiased estimate from a part of them: leave out faced, "

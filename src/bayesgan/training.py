@@ -15,20 +15,19 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO, get_args
+from typing import Any, TextIO
 
 import torch
 from torch import Tensor
 
 from bayesgan import __version__, environment
-from bayesgan.draws import Side
+from bayesgan.draws import SIDES
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.files import open_tensors, read_text, write_tensors, write_text
 from bayesgan.gan import BayesianGAN, LogPosteriors
 from bayesgan.samples import Sample, SampleSet
 
-SIDES: tuple[Side, ...] = get_args(Side)
 STATE_TENSORS = ("theta", "momentum", "second_moment", "adam_steps", "preconditioner")
 
 Metrics = dict[str, Any]

@@ -58,19 +58,19 @@ def train(
         folder = out or Path(f"{dataset}-{labels}-{method}-subset{subset}-seed{seed}")
     settings = task.settings  # bad settings are refused before anything is read
     chosen = environment.use(device, threads)
-    ranks = together(chosen)
-    training = Training(task, folder, data_dir or default_folder(), chosen, checkpoint, ranks)
-    if not ranks.first:
-        training.train()
-        return
-    _say_labelled(training)
-    with progress_bar() as progress:
-        bar = progress.add_task("0", total=settings.iterations, completed=training.gan.iteration, note="")
+    with together(chosen) as ranks:
+        training = Training(task, folder, data_dir or default_folder(), chosen, checkpoint, ranks)
+        if not ranks.first:
+            training.train()
+            return
+        _say_labelled(training)
+        with progress_bar() as progress:
+            bar = progress.add_task("0", total=settings.iterations, completed=training.gan.iteration, note="")
 
-        def report(iteration: int, metrics: Metrics) -> None:
-            progress.update(bar, completed=iteration, description=str(iteration), note=_note(metrics))
+            def report(iteration: int, metrics: Metrics) -> None:
+                progress.update(bar, completed=iteration, description=str(iteration), note=_note(metrics))
 
-        summary = training.train(report)
+            summary = training.train(report)
     _print_summary(summary, folder)
 
 

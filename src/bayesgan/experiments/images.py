@@ -177,6 +177,7 @@ class Training:
             "seconds": round(self.run.total_seconds, 1),
             "seconds_per_epoch": round(self.run.seconds / settings.iterations * epoch, 1),
             "threads": self.run.environments[-1]["threads"],
+            "ranks": self.gan.ranks.size,
         }
 
     def fake_class(self) -> dict[str, float | None]:
