@@ -578,7 +578,7 @@ def test_ranks_leave_the_group_before_they_end(fate: str, tmp_path: Path) -> Non
     Then torchrun ends the other ranks too, whatever they are at.
     """
     values: dict[str, Any] = {"iterations": 2, "burn_in": 1, "thin": 1, "coupling": "all"}
-    values |= {"sweep": 2} if fate == "refused" else {}
+    values |= {"faced": 1} if fate == "refused" else {}
     command = [sys.executable, "-c", LEAVING, *training(tmp_path / "run", **values)[2:]]
     for done in run(command, 2, tmp_path / "logs"):
         assert done.output.splitlines()[-1] == "left", done

@@ -130,11 +130,11 @@ class MinibatchDiscrimination(nn.Module):
 
 
 class Convolution(nn.Conv2d):
-    """A convolution without bias that is a matrix product where the CPU's own kernels take twice as long as one."""
+    """A convolution; without a bias, a matrix product where the CPU's own kernels take twice as long as one."""
 
     def forward(self, input: Tensor) -> Tensor:
         """(n, out channels, …) for (n, channels, height, width)."""
-        if not _by_matrices(input, self.weight):
+        if self.bias is not None or not _by_matrices(input, self.weight):
             return super().forward(input)
         kernel, pad, stride = self.kernel_size[0], int(self.padding[0]), self.stride[0]
         height, width = ((side + 2 * pad - kernel) // stride + 1 for side in input.shape[2:])
@@ -148,7 +148,7 @@ class TransposedConvolution(nn.ConvTranspose2d):
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         """(n, out channels, …) for (n, channels, height, width)."""
-        if not _by_matrices(input, self.weight):
+        if self.bias is not None or not _by_matrices(input, self.weight):
             return super().forward(input, output_size)
         kernel, pad, stride = self.kernel_size[0], int(self.padding[0]), self.stride[0]
         sides = zip(input.shape[2:], self.output_padding, strict=True)
@@ -210,17 +210,15 @@ class Discriminator(nn.Module):
         widths = _widths(width, len(maps) - 1)
         layers: list[nn.Module] = []
         for layer, (inputs, outputs) in enumerate(zip([shape[0], *widths[:-1]], widths, strict=True)):
-            kernel = 5 if layer == 0 else 3
-            normalise = Bias if layer == 0 else NORMALISATIONS[normalisation]
+            first = layer == 0
+            kernel = 5 if first else 3
             layers += _noise(layer_noise)
-            layers += [
-                Convolution(inputs, outputs, kernel, stride=2, padding=kernel // 2, bias=False),
-                normalise(outputs),
-                nn.LeakyReLU(SLOPE),
-            ]
+            layers += [Convolution(inputs, outputs, kernel, stride=2, padding=kernel // 2, bias=first)]
+            layers += [] if first else [NORMALISATIONS[normalisation](outputs)]
+            layers += [nn.LeakyReLU(SLOPE, inplace=True)]
         features = 4 * width
         layers += [nn.Flatten(), *_noise(layer_noise), nn.Linear(widths[-1] * math.prod(maps[-1]), features)]
-        self.body = nn.Sequential(*layers, nn.LeakyReLU(SLOPE))
+        self.body = nn.Sequential(*layers, nn.LeakyReLU(SLOPE, inplace=True))
         self.feature_normalisation = feature_normalisation
         self.noise = nn.Sequential(*_noise(layer_noise))
         self.logits = nn.Linear(features, classes)
@@ -251,7 +249,7 @@ class Generator(nn.Module):
         normalise = NORMALISATIONS[normalisation]
         self.top = (widths[0], *maps[0])
         self.hidden = nn.Linear(noise_dim, math.prod(self.top), bias=False)
-        layers: list[nn.Module] = [normalise(widths[0]), nn.ReLU()]
+        layers: list[nn.Module] = [normalise(widths[0]), nn.ReLU(inplace=True)]
         for layer, (inputs, outputs) in enumerate(zip(widths, [*widths[1:], shape[0]], strict=True)):
             last = layer == len(widths) - 1
             kernel = 5 if last else 3
@@ -259,11 +257,10 @@ class Generator(nn.Module):
             extra = (maps[layer + 1][0] - 2 * maps[layer][0] + 1, maps[layer + 1][1] - 2 * maps[layer][1] + 1)
             layers += [
                 TransposedConvolution(
-                    inputs, outputs, kernel, stride=2, padding=kernel // 2, output_padding=extra, bias=False
-                ),
-                Bias(outputs) if last else normalise(outputs),
-                nn.Tanh() if last else nn.ReLU(),
+                    inputs, outputs, kernel, stride=2, padding=kernel // 2, output_padding=extra, bias=last
+                )
             ]
+            layers += [nn.Tanh()] if last else [normalise(outputs), nn.ReLU(inplace=True)]
         self.layers = nn.Sequential(*layers)
 
     def forward(self, noise: Tensor) -> Tensor:
