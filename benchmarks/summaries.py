@@ -29,7 +29,9 @@ def command(summary: dict[str, Any]) -> str:
     names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "threads")
     options = [f"--{name} {summary[name]}" for name in names]
     options += [f"--set {name}={json.dumps(value)}" for name, value in summary["changed"].items()]
-    return " ".join(["bayesgan train", *options])
+    ranks = summary.get("ranks", 1)
+    start = "bayesgan train" if ranks == 1 else f"torchrun --nproc-per-node {ranks} -m bayesgan train"
+    return " ".join([start, *options])
 
 
 def row(summary: dict[str, Any]) -> str:
