@@ -34,6 +34,7 @@ MATRIX = 2048  # rows of the square matrices whose product gives the sgemm rate
 CHAINS = (1, 5, 10, 20, 40)
 RANK_ITERATIONS = 4
 SAMPLES = 20
+RANKED = COMMON | {"generators": 10, "discriminators": 2, "generator_width": 32, "discriminator_width": 32}
 
 Figure = dict[str, Any]
 
@@ -166,7 +167,7 @@ def ranks() -> dict[str, Figure]:
         alone, shared = _seconds_of([sys.executable, *worker]), _seconds_of(together_command)
         values.append(alone / shared / 2)
     return {
-        "rank_efficiency": figure(values, ">= 0.85", workload="10 generators, 2 discriminators, coupling all, w = 64")
+        "rank_efficiency": figure(values, ">= 0.85", workload="10 generators, 2 discriminators, coupling all, w = 32")
     }
 
 
@@ -182,7 +183,7 @@ def rank_worker() -> None:
     """Print the seconds of an iteration, once."""
     device = environment.use("cpu", 1)
     with together(device) as shared:
-        gan = prepared(COMMON | {"generators": 10, "discriminators": 2}, shared)
+        gan = prepared(RANKED, shared)
         taken = seconds(gan.iterate, RANK_ITERATIONS)
         if shared.first:
             print(taken)

@@ -67,6 +67,8 @@ class _Kernels(TorchDispatchMode):
     NOTED = (
         torch.ops.aten.convolution,
         torch.ops.aten.convolution_backward,
+        torch.ops.aten.im2col,  # with col2im, convolutions that are done as matrix products
+        torch.ops.aten.col2im,
         torch.ops.aten.mm,
         torch.ops.aten.addmm,
         torch.ops.aten.bmm,
