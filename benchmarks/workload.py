@@ -29,7 +29,7 @@ COMMON: dict[str, Any] = {
 }
 EXACT = COMMON | {"generators": 10, "discriminators": 1, "replicas": 2}
 DCGAN = COMMON | {"generators": 1, "discriminators": 1, "dynamics": "adam", "temperature": 0.0, "prior_variance": None}
-MINIBATCHED = COMMON | {"generators": 10, "discriminators": 2, "faced": 1, "sweep": 5}
+MINIBATCHED = COMMON | {"generators": 10, "discriminators": 2, "faced": 1, "sweep": 5, "burn_in": 5}
 
 
 def prepared(settings: dict[str, Any], ranks: Ranks = ALONE) -> BayesianGAN:
@@ -41,7 +41,7 @@ def prepared(settings: dict[str, Any], ranks: Ranks = ALONE) -> BayesianGAN:
     generator = Generator(chosen.noise_dim, SHAPE, chosen.generator_width)
     discriminator = Discriminator(SHAPE, CLASSES, chosen.discriminator_width)
     gan = BayesianGAN(chosen, generator, discriminator, data, 0, labels, ranks)
-    for _ in range(BURN_IN + 1):
+    for _ in range(chosen.burn_in + 1):
         gan.iterate()
     return gan
 

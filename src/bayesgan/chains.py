@@ -14,22 +14,30 @@ from bayesgan.posterior import log_prior
 
 
 class _Unflatten(torch.autograd.Function):
-    """Views of (chains, weights) as parameters (chains, *shape), whose gradients are gathered in one copy.
+    """Views of (chains, weights) as parameters, whose gradients are gathered in one copy.
 
-    Autograd's own split would copy each gradient twice: into the order of memory, then into the flat tensor.
+    They are (chains, *shape) or, ``apart``, one of ``shape`` for each chain, chain by chain. Autograd's own split would
+    copy each gradient two or three times: into the order of memory, into a stack of chains, then into the flat tensor.
     """
 
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, shapes: list[torch.Size]) -> tuple[Tensor, ...]:
-        ctx.size, ctx.shapes = theta.shape, shapes
-        return unflattened(theta, shapes)
+    def forward(ctx: Any, theta: Tensor, shapes: list[torch.Size], apart: bool) -> tuple[Tensor, ...]:
+        ctx.size, ctx.shapes, ctx.apart = theta.shape, shapes, apart
+        return _views(theta, shapes, apart)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         flat = gradients[0].new_empty(ctx.size)
-        for part, gradient in zip(unflattened(flat, ctx.shapes), gradients, strict=True):
+        for part, gradient in zip(_views(flat, ctx.shapes, ctx.apart), gradients, strict=True):
             part.copy_(gradient)
-        return flat, None
+        return flat, None, None
+
+
+def _views(theta: Tensor, shapes: list[torch.Size], apart: bool) -> tuple[Tensor, ...]:
+    parts = unflattened(theta, shapes)
+    if not apart:
+        return parts
+    return tuple(view for row in zip(*(part.unbind(0) for part in parts), strict=True) for view in row)
 
 
 def unflattened(theta: Tensor, shapes: list[torch.Size]) -> tuple[Tensor, ...]:
@@ -70,22 +78,22 @@ class Population:
         With ``statistics`` (chains, buffers) these normalise, and each image is treated by itself; without, the
         images of a chain are normalised as one batch.
         """
-        parts = _Unflatten.apply(theta, self._shapes)  # type: ignore[no-untyped-call]
+        views = _Unflatten.apply(theta, self._shapes, self._convolutions)  # type: ignore[no-untyped-call]
         if not self._convolutions:
-            return torch.vmap(self._single)(dict(zip(self._names, parts, strict=True)), inputs)
+            return torch.vmap(self._single)(dict(zip(self._names, views, strict=True)), inputs)
         if statistics is None:
-            return self._each(parts, inputs, theta.new_zeros(len(theta), self.buffers), training=True)
-        return self._each(parts, inputs, statistics, training=False)
+            return self._each(views, inputs, theta.new_zeros(len(theta), self.buffers), training=True)
+        return self._each(views, inputs, statistics, training=False)
 
     def statistics(self, theta: Tensor, inputs: Tensor) -> Tensor:
         """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch."""
         found = theta.new_zeros(len(theta), self.buffers)  # not empty: what it holds enters with weight 0, NaN too
         if found.numel() > 0:
-            self._each(unflattened(theta, self._shapes), inputs, found, training=True)
+            self._each(_views(theta, self._shapes, apart=True), inputs, found, training=True)
         return found
 
-    def _each(self, parts: tuple[Tensor, ...], inputs: Tensor, statistics: Tensor, training: bool) -> Tensor:
-        rows = zip(*(part.unbind(0) for part in parts), strict=True)
+    def _each(self, views: tuple[Tensor, ...], inputs: Tensor, statistics: Tensor, training: bool) -> Tensor:
+        rows = [views[start : start + len(self._names)] for start in range(0, len(views), len(self._names))]
         buffers = unflattened(statistics, self._buffer_shapes) if self.buffers else ()
         self._network.train(training)
         seeds = self._noise_seeds(len(inputs)).tolist() if training and self._noises and self._noise_seeds else None

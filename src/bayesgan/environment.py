@@ -1,7 +1,9 @@
 """The machine: which device and how many threads compute, and the record of it that stands beside every result."""
 
+import ctypes
 import os
 import platform
+import sys
 from importlib.metadata import version
 from typing import Any
 
@@ -18,6 +20,7 @@ def use(device: str, threads: int | None) -> torch.device:
     if threads is not None and threads < 1:
         raise BayesganError(f"The number of threads must be at least 1, not {threads}.")
     neighbours, number = int(os.environ.get("LOCAL_WORLD_SIZE", "1")), os.environ.get("LOCAL_RANK", "0")
+    _keep_memory()
     torch.set_flush_denormal(True)  # a convolution of numbers below 1e-38 takes several times as long; they are zero
     torch.set_num_threads(threads or max(1, cores() // neighbours))
     try:
@@ -29,6 +32,19 @@ def use(device: str, threads: int | None) -> torch.device:
     except (RuntimeError, AssertionError, ImportError):
         raise BayesganError(f"Device '{device}' cannot be used on this machine: try 'cpu' or 'cuda'.") from None
     return chosen
+
+
+def _keep_memory() -> None:
+    """Let memory that is freed stay with the process, where the C library can be told so.
+
+    Otherwise each large tensor is mapped anew, zeroed page by page by one thread while the others wait, and unmapped:
+    a quarter of an iteration with two threads (benchmarks/README.md).
+    """
+    if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
+        return
+    most_maps, trim_threshold, top_pad = -4, -1, -2  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_TOP_PAD of glibc's malloc.h
+    for option, value in ((most_maps, 0), (trim_threshold, 2**31 - 1), (top_pad, 2**28)):
+        library.mallopt(option, value)
 
 
 def cores() -> int:
