@@ -8,7 +8,6 @@ python -m benchmarks.bench [KEY …]        only these figures; the others stay 
 
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -34,7 +33,7 @@ MATRIX = 2048  # rows of the square matrices whose product gives the sgemm rate
 CHAINS = (1, 5, 10, 20, 40)
 RANK_ITERATIONS = 4
 SAMPLES = 20
-RANKED = COMMON | {"generators": 10, "discriminators": 2, "generator_width": 32, "discriminator_width": 32}
+NARROWER = COMMON | {"generators": 10, "discriminators": 2, "generator_width": 32, "discriminator_width": 32}
 
 Figure = dict[str, Any]
 
@@ -87,7 +86,7 @@ def iteration() -> dict[str, Figure]:
 def memory() -> dict[str, Figure]:
     """Peak memory of pairs of chains, each number in a process of its own; and of collected samples."""
     peaks = {chains: _peak("chains", chains) for chains in CHAINS}
-    weights = prepared(COMMON | {"coupling": "pairs", "generators": 1, "discriminators": 1})
+    weights = prepared(NARROWER | {"coupling": "pairs", "generators": 1, "discriminators": 1})
     one = 4 * (weights.generator.weights + weights.discriminator.weights)  # bytes of a pair
     slope, start = statistics.linear_regression(list(peaks), list(peaks.values()))
     off = max(abs(start + slope * chains - peak) / peak for chains, peak in peaks.items())
@@ -117,12 +116,14 @@ def _peak(what: str, number: int) -> float:
 def peak(what: str, number: int) -> None:
     """Print the peak memory of this process, in bytes, after the work."""
     if what == "chains":
-        gan = prepared(COMMON | {"coupling": "pairs", "generators": number, "discriminators": number})
+        gan = prepared(NARROWER | {"coupling": "pairs", "generators": number, "discriminators": number})
         gan.iterate()
     else:
         with tempfile.TemporaryDirectory() as folder:
             _collected(folder, number)[0]()
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    # Not ru_maxrss, which a process inherits from the one that started it.
+    status = Path("/proc/self/status").read_text()
+    print(int(next(line for line in status.splitlines() if line.startswith("VmHWM:")).split()[1]) * 1024)
 
 
 def _collected(folder: str, number: int) -> tuple[Callable[[], None], Callable[[], None]]:
@@ -183,7 +184,7 @@ def rank_worker() -> None:
     """Print the seconds of an iteration, once."""
     device = environment.use("cpu", 1)
     with together(device) as shared:
-        gan = prepared(RANKED, shared)
+        gan = prepared(NARROWER, shared)
         taken = seconds(gan.iterate, RANK_ITERATIONS)
         if shared.first:
             print(taken)
