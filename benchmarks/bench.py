@@ -4,6 +4,7 @@ Repetitions of what is compared are interleaved, so that a slow spell of the mac
 the median over repetitions, with the range beside it. Times themselves say little on a machine that others use too.
 
 python -m benchmarks.bench [KEY …]        only these figures; the others stay as they are in latest.json
+python -m benchmarks.bench --table        the table of benchmarks/README.md, from latest.json
 """
 
 import json
@@ -190,6 +191,36 @@ def rank_worker() -> None:
             print(taken)
 
 
+WHAT = {
+    "kernel_fraction": "exact iteration: the rate of its own convolutions and matrix products, run alone, that it "
+    "reaches (64 channels, MNIST's shape, J_g = 10, M = 2, all against all)",
+    "sgemm_fraction": "the same against the measured rate of matrix products, FLOPs by torch's counter",
+    "exact_overhead": "exact iteration ÷ DCGAN iteration, over the ratio of their FLOPs",
+    "minibatched_over_dcgan": "10 generators, 2 discriminators, all against all, chains mini-batched (2 generators and "
+    "1 discriminator move in an iteration, every chain at least once in five) ÷ DCGAN iteration",
+    "dynamics_share": "dynamics ÷ exact iteration, step and noise",
+    "prediction_efficiency": "model average over 20 samples on disk: images/s times 20 ÷ those of one network in memory",
+    "memory_slope": "peak memory for one more pair of chains, in weights of a pair",
+    "rank_efficiency": "two gloo ranks of one thread on two cores against one rank of one thread: speed-up ÷ 2",
+    "synthetic_ms": "synthetic experiment, D = 100, 10 generators, 2 discriminators, ms an iteration",
+    "synthetic_500_ms": "the same, D = 500",
+    "time_to_dcgan10": "time until DCGAN-10's final test error is reached, three evaluations in a row ÷ all of "
+    "DCGAN-10's time (digits, mean of 3 subsets; `make bench-long`)",
+}
+
+
+def table() -> str:
+    """The figures of latest.json as markdown."""
+    results = json.loads(LATEST.read_text())
+    lines = ["| figure | | bar | median | range |", "|---|---|---|---|---|"]
+    for key, meaning in WHAT.items():
+        found = results.get(key, {"median": "not run", "bar": ""})
+        values = found.get("repetitions")
+        spread = f"{min(values):.3g} to {max(values):.3g}" if values else ""
+        lines.append(f"| `{key}` | {meaning} | {found['bar']} | {found['median']} | {spread} |")
+    return "\n".join(lines)
+
+
 FIGURES: dict[str, Callable[[], dict[str, Figure]]] = {
     "iteration": iteration,
     "prediction": prediction,
@@ -219,6 +250,8 @@ if __name__ == "__main__":
         case ["--peak", what, number]:
             environment.use("cpu", 1)
             peak(what, int(number))
+        case ["--table"]:
+            print(table())
         case ["--rank-worker"]:
             rank_worker()
         case names:

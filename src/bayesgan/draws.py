@@ -120,7 +120,8 @@ class Draws:
 
     def number(self, side: Side, chosen: Chosen = ALL) -> int:
         """How many chains are chosen on all ranks together."""
-        return self.everyone.number * len(torch.arange(getattr(self.everyone, side))[chosen])
+        chains = range(getattr(self.everyone, side))
+        return self.everyone.number * len(chains[chosen] if isinstance(chosen, slice) else chosen)
 
     # Mini-batches
 
@@ -130,7 +131,7 @@ class Draws:
         parts = min(self.settings.sweep, chains)
         if parts == 1:
             return ALL
-        if self.settings.scan == "random":
+        if self.settings.scan == "random" and self.iteration > self.settings.burn_in:  # Adam has no law to keep
             part = int(torch.randint(parts, (), generator=self.rng["scan"], device=self.data.device))
         else:
             part = (self.iteration - 1) % parts

@@ -187,7 +187,11 @@ def update_running_mass(state: State, gradient: Tensor, settings: Adam) -> None:
     beta2 = settings.betas[1]
     state.second_moment.mul_(beta2).addcmul_(gradient, gradient, value=1.0 - beta2)
     state.adam_steps.add_(1)
-    state.preconditioner = mass(state, settings).rsqrt_()
+    preconditioner = mass(state, settings).rsqrt_()
+    if state.preconditioner is None:
+        state.preconditioner = preconditioner
+    else:  # in place: the state may be a view of some chains
+        state.preconditioner.copy_(preconditioner)
 
 
 def step_size(schedule: Schedule, gamma: float, data_size: int, seen: int, progress: float, cycles: int) -> float:

@@ -43,8 +43,6 @@ class BayesianGAN(Conditionals):
             self.seen[indices] = True
             gradient, log_p_discriminators = self.discriminator_gradient(indices, moving=moving)
             self._move("discriminators", moving, gradient)
-            if settings.clip is not None:
-                self.discriminators.theta.clamp_(-settings.clip, settings.clip)
         self._stop_if_diverged()
         return LogPosteriors(log_p_generators, log_p_discriminators)
 
@@ -124,12 +122,15 @@ class BayesianGAN(Conditionals):
         if sampled and settings.temperature > 0:
             seeds = self.own(dynamics.noise_seeds(self.rng["dynamics"], self.number(side, moving)), side)
         for state, part, own_seeds in self._groups(getattr(self, side), moving, gradient, seeds):
-            if not sampled:
+            if sampled:
+                if settings.dynamics == "running":
+                    dynamics.update_running_mass(state, part, self._adam(rate))
+                eta = self.step_size(rate)
+                dynamics.sghmc_step(state, part, eta, settings.friction, settings.temperature, own_seeds)
+            else:
                 dynamics.adam_step(state, part, self._adam(rate * self._pace))
-                continue
-            if settings.dynamics == "running":
-                dynamics.update_running_mass(state, part, self._adam(rate))
-            dynamics.sghmc_step(state, part, self.step_size(rate), settings.friction, settings.temperature, own_seeds)
+            if side == "discriminators" and settings.clip is not None:
+                state.theta.clamp_(-settings.clip, settings.clip)
 
     def _groups(
         self, state: State, moving: Chosen, gradient: Tensor, seeds: Tensor

@@ -50,7 +50,8 @@ class Ranks:
         if groups.number >= self.size:
             return [Share(part, all_generators, all_discriminators) for part in self._parts(groups.number)]
         if groups.number > 1 or min(groups.generators, groups.discriminators) < self.size:
-            most = max(groups.number, min(groups.generators, groups.discriminators))
+            alone = max(1, min(groups.generators, groups.discriminators))
+            most = groups.number if groups.number > 1 else alone
             raise BayesganError(
                 f"{self.size} ranks cannot share {groups.number} × ({groups.generators} generators, "
                 f"{groups.discriminators} discriminators) that face each other: start {most} or fewer."

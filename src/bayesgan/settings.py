@@ -84,7 +84,7 @@ class Settings(BaseModel):
                 "Without generators there is only classification: set generators to 0 and game to 'classification', "
                 "or neither."
             )
-        if 0 < self.burn_in < self.sweep and self.scan == "in-turn":
+        if 0 < self.burn_in < self.sweep:
             raise BayesganError(
                 f"A burn-in of {self.burn_in} iterations does not move every chain, which takes a sweep of "
                 f"{self.sweep}: raise burn_in, or lower sweep."
