@@ -199,7 +199,7 @@ WHAT = {
     "minibatched_over_dcgan": "10 generators, 2 discriminators, all against all, chains mini-batched (2 generators and "
     "1 discriminator move in an iteration, every chain at least once in five) ÷ DCGAN iteration",
     "dynamics_share": "dynamics ÷ exact iteration, step and noise",
-    "prediction_efficiency": "model average over 20 samples on disk: images/s times 20 ÷ those of one network in memory",
+    "prediction_efficiency": "model average over 20 samples on disk: images/s times 20 ÷ those of one in memory",
     "memory_slope": "peak memory for one more pair of chains, in weights of a pair",
     "rank_efficiency": "two gloo ranks of one thread on two cores against one rank of one thread: speed-up ÷ 2",
     "synthetic_ms": "synthetic experiment, D = 100, 10 generators, 2 discriminators, ms an iteration",
