@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from bayesgan import dynamics
 from bayesgan.coupling import Coupling
 from bayesgan.errors import BayesganError
 from bayesgan.gan import BayesianGAN
@@ -263,3 +264,16 @@ def test_bad_settings_get_a_sentence(values: dict[str, Any], sentence: str) -> N
 def test_settings_survive_json() -> None:
     settings = Settings(generators=3, prior_variance=None)
     assert Settings.model_validate_json(settings.model_dump_json()) == settings
+
+
+def test_adam_follows_the_cyclical_schedule_after_the_burn_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a cosine from the whole rate to 0 over the iterations after the burn-in; before it, the whole rate."""
+    values: dict[str, Any] = {"dynamics": "adam", "temperature": 0.0, "iterations": 7, "burn_in": 3, "thin": 1}
+    gan = small_gan(**values, schedule="cyclical", cycles=1, generator_rate=0.25, discriminator_rate=0.5)
+    rates: list[float] = []
+    monkeypatch.setattr(dynamics, "adam_step", lambda state, gradient, adam: rates.append(adam.rate))
+    for _ in range(7):
+        gan.iterate()
+    expected = [1.0] * 3 + [(1 + math.cos(math.pi * done / 4)) / 2 for done in range(4)]
+    assert rates[0::2] == pytest.approx([0.25 * share for share in expected])
+    assert rates[1::2] == pytest.approx([0.5 * share for share in expected])

@@ -125,7 +125,7 @@ class Draws:
 
     # Mini-batches
 
-    def moving(self, side: Side) -> Chosen:
+    def moving(self, side: Side) -> slice:
         """The chains of each group that move in this iteration: one of the parts that a sweep cuts them into."""
         chains = getattr(self.everyone, side)
         parts = min(self.settings.sweep, chains)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bayesgan import dynamics
 from bayesgan.conditionals import Conditionals
-from bayesgan.draws import ALL, SIDES, Chosen, Side
+from bayesgan.draws import ALL, SIDES, Side
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.rng import stream
@@ -114,7 +114,7 @@ class BayesianGAN(Conditionals):
             return 1.0
         return dynamics.step_size("cyclical", 1.0, 1, 1, self.progress, settings.cycles)
 
-    def _move(self, side: Side, moving: Chosen, gradient: Tensor) -> None:
+    def _move(self, side: Side, moving: slice, gradient: Tensor) -> None:
         settings = self.settings
         rate = settings.generator_rate if side == "generators" else settings.discriminator_rate
         sampled = self.sampling and settings.dynamics != "adam"
@@ -133,10 +133,10 @@ class BayesianGAN(Conditionals):
                 state.theta.clamp_(-settings.clip, settings.clip)
 
     def _groups(
-        self, state: State, moving: Chosen, gradient: Tensor, seeds: Tensor
+        self, state: State, moving: slice, gradient: Tensor, seeds: Tensor
     ) -> Iterator[tuple[State, Tensor, Tensor]]:
         """What moves, in parts that lie side by side in memory: all at once, or those of one group after another."""
-        if not isinstance(moving, slice) or moving == ALL:
+        if moving == ALL:
             yield state, gradient, seeds
             return
         chains = len(state.theta) // self.groups
