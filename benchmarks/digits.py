@@ -32,6 +32,7 @@ NETWORKS: dict[str, Any] = {
     "normalisation": "batch",
     "generator_width": 32,
     "discriminator_width": 32,
+    "features": 256,
     "generator_rate": 1e-3,
     "discriminator_rate": 1e-3,
     "adam_betas": [0.5, 0.999],
@@ -54,7 +55,9 @@ PAIRS: dict[str, Any] = NETWORKS | {
     "thin": 50,
 }
 ONE = {"generators": 1, "discriminators": 1}
-FALLING = {"schedule": "cyclical", "cycles": 1}  # to 0 from the end of the burn-in on
+FALLING: dict[str, Any] = {"schedule": "cyclical", "cycles": 1}  # to 0 from the end of the burn-in on
+MATCHING: dict[str, Any] = {"feature_matching": True, "layer_noise": 0.3}
+LONGER: dict[str, Any] = {"iterations": 2000, "burn_in": 1200, "thin": 100}
 
 # name: (method, its settings); the most telling first
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -63,6 +66,18 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "4 pairs, temperature 0.01: `fast`": ("bayesgan", PAIRS),
     "4 pairs, step size falling to 0": ("bayesgan", PAIRS | FALLING),
     "DCGAN, rate falling to 0": ("dcgan", NETWORKS | FALLING),
+    "DCGAN, feature matching, noise 0.3": ("dcgan", NETWORKS | MATCHING),
+    "DCGAN, feature matching, noise 0.3, rate falling to 0": ("dcgan", NETWORKS | MATCHING | FALLING),
+    "DCGAN, feature matching, noise 0.3, rate falling to 0, 2,000 iterations": (
+        "dcgan",
+        NETWORKS | MATCHING | FALLING | {"iterations": 2000},
+    ),
+    "4 pairs, feature matching, noise 0.3": ("bayesgan", PAIRS | MATCHING),
+    "4 pairs, feature matching, noise 0.3, step size falling to 0": ("bayesgan", PAIRS | MATCHING | FALLING),
+    "4 pairs, feature matching, noise 0.3, step size falling to 0, 2,000 iterations": (
+        "bayesgan",
+        PAIRS | MATCHING | FALLING | LONGER,
+    ),
     "10 generators × 2 discriminators, all against all, chains mini-batched": (
         "bayesgan",
         PAIRS | {"coupling": "all", "generators": 10, "discriminators": 2, "faced": 1, "sweep": 5},

@@ -49,6 +49,13 @@ def sampled(
     return state.theta
 
 
+def equally_often(counts: list[int], draws: int) -> bool:
+    """Whether each count is within SIGMAS of the binomial error of its share."""
+    share = sum(counts) / draws / len(counts)
+    error = SIGMAS * math.sqrt(draws * share * (1 - share))
+    return all(abs(count - draws * share) <= error for count in counts)
+
+
 def assert_covariance(theta: Tensor, expected: Tensor) -> None:
     """Every mean and covariance within SIGMAS standard errors: Var(Ĉ_ij) = (C_ii C_jj + C_ij²)/n for normal draws."""
     n, scale = len(theta), expected.diag()

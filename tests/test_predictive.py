@@ -12,7 +12,7 @@ from bayesgan.chains import Population
 from bayesgan.networks import Discriminator, Shape
 from bayesgan.predictive import ModelAverage
 from bayesgan.samples import SampleSet
-from tests.test_networks import PlainDiscriminator, set_statistics, with_weights
+from tests.plain_networks import PlainDiscriminator, set_statistics, with_weights
 
 SHAPE: Shape = (1, 8, 8)
 CLASSES, CHAINS = 3, 2

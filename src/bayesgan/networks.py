@@ -20,6 +20,7 @@ WIDEST = 512  # channels
 SLOPE = 0.2  # of the leaky ReLU
 SMALL = 4  # pixels of a side of maps that are convolved by matrix products (benchmarks/README.md),
 MANY = 2**20  # if the convolution has so many weights
+FEATURES = 256  # units of the discriminator's hidden layer
 KERNELS = 32  # of minibatch discrimination
 KERNEL_DIM = 5
 
@@ -193,6 +194,7 @@ class Discriminator(nn.Module):
         layer_noise: deviation of Gaussian noise on the inputs of every layer (0: none).
         feature_normalisation: divide the features of each image by their root mean square.
         minibatch_discrimination: add :class:`MinibatchDiscrimination`.
+        features: units of the hidden layer.
     """
 
     def __init__(
@@ -204,6 +206,7 @@ class Discriminator(nn.Module):
         layer_noise: float = 0.0,
         feature_normalisation: bool = False,
         minibatch_discrimination: bool = False,
+        features: int = FEATURES,
     ) -> None:
         super().__init__()
         maps = sizes(*shape[1:])
@@ -216,7 +219,6 @@ class Discriminator(nn.Module):
             layers += [Convolution(inputs, outputs, kernel, stride=2, padding=kernel // 2, bias=first)]
             layers += [] if first else [NORMALISATIONS[normalisation](outputs)]
             layers += [nn.LeakyReLU(SLOPE, inplace=True)]
-        features = 4 * width
         layers += [nn.Flatten(), *_noise(layer_noise), nn.Linear(widths[-1] * math.prod(maps[-1]), features)]
         self.body = nn.Sequential(*layers, nn.LeakyReLU(SLOPE, inplace=True))
         self.feature_normalisation = feature_normalisation

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from bayesgan.coupling import Coupling, grouped
 from bayesgan.dynamics import Dynamics, Schedule
 from bayesgan.errors import BayesganError
-from bayesgan.networks import Normalisation
+from bayesgan.networks import FEATURES, Normalisation
 from bayesgan.posterior import GameName, Marginal
 
 Count = Annotated[int, Field(ge=1)]
@@ -119,6 +119,7 @@ class ImageSettings(Settings):
     noise_dim: Count = 100
     generator_width: Count = 64  # channels of the widest map; deeper ones have twice as many each
     discriminator_width: Count = 96
+    features: Count = FEATURES  # units of the discriminator's hidden layer, which feature matching compares
     normalisation: Normalisation = "batch"
 
     # more tricks

@@ -242,6 +242,7 @@ def image_gan(
         layer_noise=settings.layer_noise,
         feature_normalisation=settings.feature_normalisation,
         minibatch_discrimination=settings.minibatch_discrimination,
+        features=settings.features,
     )
     generator = Generator(settings.noise_dim, shape, settings.generator_width, settings.normalisation)
     return BayesianGAN(settings, generator, discriminator, _tensor(images.train, device), seed, labels, ranks)
