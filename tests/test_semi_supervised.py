@@ -10,7 +10,7 @@ from torch.nn import functional
 from bayesgan.coupling import Coupling
 from bayesgan.gan import BayesianGAN
 from bayesgan.networks import mlp
-from bayesgan.posterior import GAMES, GameName, Marginal
+from bayesgan.posterior import GAMES, GameName, LabelTerm, Marginal
 from bayesgan.settings import Settings
 from tests.labelled import (
     CLASSES,
@@ -125,7 +125,7 @@ def naive_discriminator(
             weight = SIZE / LABELLED if s.label_weight is None else s.label_weight
             for x, y in zip(*labelled, strict=True):
                 own = d(theta_d, x)[1 + int(y)]
-                if s.game == "wasserstein":
+                if s.game == "wasserstein" or s.label_term == "class":
                     own = own / sum(d(theta_d, x)[1:], torch.zeros(()))
                 log_p = log_p + weight * torch.log(own) * LABELLED / n_s
             terms.append(log_p)
@@ -176,12 +176,14 @@ def test_the_defaults_are_equation_4_without_tricks() -> None:
     )
 
 
+@pytest.mark.parametrize("label_term", ["joint", "class"])
 @pytest.mark.parametrize("label_weight", [1.0, 2.5, None])
 @pytest.mark.parametrize("label_batch", [1, LABEL_BATCH, LABELLED, 100])
 def test_labels_in_batches_of_any_size_and_weight_equal_a_naive_implementation(
-    label_weight: float | None, label_batch: int
+    label_weight: float | None, label_batch: int, label_term: LabelTerm
 ) -> None:
-    compare_with_naive(small_gan(generators=2, discriminators=1, label_weight=label_weight, label_batch=label_batch))
+    values = {"label_weight": label_weight, "label_batch": label_batch, "label_term": label_term}
+    compare_with_naive(small_gan(generators=2, discriminators=1, **values))
 
 
 @pytest.mark.parametrize("game", ["jensen-shannon", "wasserstein"])

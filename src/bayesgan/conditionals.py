@@ -10,8 +10,8 @@ from bayesgan.draws import ALL, Chosen, Draws, Labels, Side
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.posterior import (
-    GAMES,
     discriminator_log_posterior,
+    game_of,
     generator_log_posterior,
     labelled_log_likelihood,
     marginalise,
@@ -52,7 +52,7 @@ class Conditionals(Draws):
         self._refuse_what_ranks_cannot_do()
         self.classes = labels.number if labels is not None else 1
         self.log_likelihood: dict[str, Tensor] = {}  # of each chain's last move, for one data point
-        self.game = GAMES[settings.game]
+        self.game = game_of(settings.game, settings.label_term)
         family = MeanField if settings.family == "mean-field" else Population
         self.generator = family(generator)
         self.discriminator = family(discriminator)

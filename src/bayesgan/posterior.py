@@ -16,6 +16,7 @@ from torch.nn.functional import logsigmoid, softplus
 
 Marginal = Literal["sum", "mean", "density"]
 GameName = Literal["jensen-shannon", "wasserstein", "classification"]
+LabelTerm = Literal["joint", "class"]
 
 
 class Game(NamedTuple):
@@ -64,6 +65,15 @@ GAMES: dict[GameName, Game] = {
         real=torch.zeros_like, fake=torch.zeros_like, fool=torch.zeros_like, labelled=_log_class_of_real
     ),
 }
+
+
+def game_of(name: GameName, label_term: LabelTerm) -> Game:
+    """The game with its label term: "joint" is log D(x=y) as in Eq. 4, "class" is log p(y | x, real).
+
+    The first also says that a labelled point is real, as often as labels count; the unlabelled points say it anyway.
+    """
+    game = GAMES[name]
+    return game if label_term == "joint" else game._replace(labelled=_log_class_of_real)
 
 
 class _LogNormal(torch.autograd.Function):

@@ -40,6 +40,7 @@ COMMON: dict[PresetName, Values] = {
         "coupling": "pairs",
         "prior_variance": 10.0,
         "label_weight": None,
+        "label_term": "class",
         "generator_rate": 3e-4,
         "discriminator_rate": 3e-4,
         "epsilon": 1e-5,

@@ -8,7 +8,7 @@ from bayesgan.coupling import Coupling, grouped
 from bayesgan.dynamics import Dynamics, Schedule
 from bayesgan.errors import BayesganError
 from bayesgan.networks import FEATURES, Normalisation
-from bayesgan.posterior import GameName, Marginal
+from bayesgan.posterior import GameName, LabelTerm, Marginal
 
 Count = Annotated[int, Field(ge=1)]
 Whole = Annotated[int, Field(ge=0)]
@@ -47,6 +47,7 @@ class Settings(BaseModel):
     real_batch: Count = 64  # n_d, for each discriminator
     fake_batch: Count = 64  # n_g, for each noise batch of each generator
     label_batch: Count = 100  # labelled points of an iteration, for each discriminator: all of them if they are fewer
+    label_term: LabelTerm = "joint"  # log D(x=y) as in Eq. 4, or log p(y | x, real)
     label_weight: Positive | None = 1.0  # times each label counts, 1 in Eq. 4; None: N/N_s times
 
     # tricks that the paper says its baselines needed
