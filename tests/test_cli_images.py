@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from bayesgan.files import locked
+
 QUICK = [
     "--dataset=digits",
     "--labels=20",
@@ -65,7 +67,9 @@ def test_train_prints_the_labelled_set_and_the_error_and_goes_on(tmp_path: Path)
         (["--dataset=digits", "--set=iterations=ten"], "Setting iterations cannot be 'ten'"),
         (["--dataset=digits", "--set=generators=3"], "as many generators as discriminators"),
         (["--resume=nowhere"], "holds no run to go on with"),
-        (["--resume=nowhere", "--set=temperature=0"], "leave out --set and --out"),
+        (["--resume=nowhere", "--set=temperature=0"], "leave out --set"),
+        (["--resume=nowhere", "--seed=0"], "leave out --seed"),
+        (["--dataset=digits", "--prior=wide"], "Setting prior_variance cannot be 'wide'"),
         (["--dataset=digits", "--set=preset=x"], "Setting preset"),
         (["--dataset=digits", "--set=kind=x"], "Setting kind"),
         (["--dataset=digits", "--set==5"], "not of the form NAME=VALUE"),
@@ -78,6 +82,24 @@ def test_train_prints_the_labelled_set_and_the_error_and_goes_on(tmp_path: Path)
 def test_bad_input_gets_one_sentence(tmp_path: Path, arguments: list[str], sentence: str) -> None:
     assert sentence in refused("train", *arguments, cwd=tmp_path).replace("\n", " ")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_temperature_and_prior_are_settings_with_options_of_their_own(tmp_path: Path) -> None:
+    options = ["--temperature=0", "--prior=flat", "--set=friction=0.4"]
+    assert bayesgan("train", *QUICK, *options, "--out", "run", cwd=tmp_path).returncode == 0
+    changed = json.loads((tmp_path / "run" / "summary.json").read_text())["changed"]
+    assert {name: changed[name] for name in ("temperature", "prior_variance", "friction")} == {
+        "temperature": 0.0,
+        "prior_variance": None,
+        "friction": 0.4,
+    }
+
+
+def test_two_processes_do_not_train_in_one_folder(tmp_path: Path) -> None:
+    bayesgan("train", *QUICK, "--out", "run", cwd=tmp_path)
+    with locked(tmp_path / "run"):
+        assert "Another process is at work in run" in refused("train", "--resume=run", cwd=tmp_path)
+    assert bayesgan("train", "--resume=run", cwd=tmp_path).returncode == 0
 
 
 def test_another_data_set_or_version_in_the_folder_is_refused(tmp_path: Path) -> None:

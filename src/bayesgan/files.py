@@ -1,9 +1,15 @@
 """Files are written under a temporary name and renamed; what cannot be read gets a sentence."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where nothing keeps two processes out of one folder
+    fcntl = None  # type: ignore[assignment]
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -59,3 +65,29 @@ def open_tensors(path: Path, device: str = "cpu") -> Iterator[safe_open]:
             yield tensors
     except (OSError, SafetensorError) as error:
         raise BayesganError(f"Cannot read {path}, which should be a safetensors file: {error}.") from None
+
+
+@contextmanager
+def locked(folder: Path, patience: float = 0.0) -> Iterator[None]:
+    """Keep every other process out of ``folder``; the lock ends with the process that has it, however that ends.
+
+    Wait at most ``patience`` seconds for another process that has it.
+    """
+    deadline = time.monotonic() + patience
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise BayesganError(f"Cannot write to {folder}: {error.strerror or error}.") from None
+    with lock:
+        while fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise BayesganError(
+                        f"Another process is at work in {folder}: wait for it, or choose another folder."
+                    ) from None
+                time.sleep(0.2)
+        yield

@@ -7,7 +7,7 @@ import torch
 import typer
 
 from bayesgan import __version__
-from bayesgan.cli import data, images, synthetic
+from bayesgan.cli import data, images, synthetic, table1
 from bayesgan.cli.shared import console
 from bayesgan.errors import BayesganError
 
@@ -19,6 +19,7 @@ app = typer.Typer(
 app.command()(images.demo)
 app.command()(images.train)
 app.command()(images.presets)
+app.command()(table1.table1)
 app.add_typer(data.app, name="data")
 app.command()(synthetic.synthetic)
 

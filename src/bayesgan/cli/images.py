@@ -9,17 +9,20 @@ from rich.table import Table
 
 from bayesgan import environment
 from bayesgan.cli.data import DataDir
-from bayesgan.cli.shared import Device, Threads, console, progress_bar
+from bayesgan.cli.shared import Device, Threads, assignment, console, progress_bar
 from bayesgan.data.images import ImageSetName, default_folder
 from bayesgan.errors import BayesganError
+from bayesgan.files import locked
 from bayesgan.methods import ImageMethod
 from bayesgan.presets import PRESETS, PresetName, described
 from bayesgan.training import Metrics
 
 EVERY = 100  # iterations between evaluations
+RESUMING = {"resume", "checkpoint", "data_dir", "threads", "device"}  # options of a session, not of a run
 
 
 def train(
+    context: typer.Context,
     dataset: Annotated[ImageSetName, typer.Option(help="The image set.")] = "mnist",
     labels: Annotated[str, typer.Option(help="N_s, how many images show their label: a number, or 'all'.")] = "100",
     subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
@@ -27,6 +30,13 @@ def train(
     preset: Annotated[PresetName, typer.Option(help="Its settings; see 'bayesgan presets'.")] = "fast",
     change: Annotated[
         list[str] | None, typer.Option("--set", help="Replace a value of the preset: --set temperature=0.1")
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(help="T of the posterior that is sampled; 0 leaves an ensemble.", show_default="preset"),
+    ] = None,
+    prior: Annotated[
+        str | None, typer.Option(help="Variance of the prior of the weights, or 'flat'.", show_default="preset")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random draw.", min=0)] = 0,
     split: Annotated[
@@ -49,11 +59,12 @@ def train(
     from bayesgan.ranks import together
 
     if resume is not None:
-        if change or out:
-            raise BayesganError("--resume takes everything from the folder that it names: leave out --set and --out.")
+        _refuse_beside_resume(context)
         task, folder = resumed(resume), resume
     else:
-        overrides = dict(_assignment(each) for each in change or [])
+        overrides = dict(assignment(each) for each in change or [])
+        overrides |= {} if temperature is None else {"temperature": temperature}
+        overrides |= {} if prior is None else {"prior_variance": None if prior == "flat" else prior}
         task = Task(dataset, _count(labels), subset, method, preset, seed, split, every, overrides)
         folder = out or Path(f"{dataset}-{labels}-{method}-subset{subset}-seed{seed}")
     settings = task.settings  # bad settings are refused before anything is read
@@ -64,7 +75,7 @@ def train(
             training.train()
             return
         _say_labelled(training)
-        with progress_bar() as progress:
+        with locked(folder), progress_bar() as progress:
             bar = progress.add_task("0", total=settings.iterations, completed=training.gan.iteration, note="")
 
             def report(iteration: int, metrics: Metrics) -> None:
@@ -111,22 +122,21 @@ def demo(
     print(f"The report is {out / 'report.html'}.")
 
 
+def _refuse_beside_resume(context: typer.Context) -> None:
+    """Say so where an option would change what is gone on with: it would be ignored."""
+    for name in context.params.keys() - RESUMING:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = "--set" if name == "change" else f"--{name}"
+            raise BayesganError(f"--resume takes everything from the folder that it names: leave out {option}.")
+
+
 def _count(text: str) -> int | Literal["all"]:
     if text == "all":
         return "all"
     if not text.isdecimal():
         raise BayesganError(f"--labels: '{text}' is neither a whole number nor 'all'.")
     return int(text)
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    name, sign, value = text.partition("=")
-    if not sign or not name.strip():
-        raise BayesganError(f"--set: '{text}' is not of the form NAME=VALUE.")
-    try:
-        return name.strip(), json.loads(value)
-    except ValueError:
-        return name.strip(), value.strip()  # a word
 
 
 def _say_labelled(training: Any) -> None:

@@ -1,7 +1,8 @@
 """What the commands have in common: options, the progress bar, lists in options."""
 
+import json
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -52,3 +53,14 @@ def listed(option: str, text: str, parse: Callable[[str], T | None], wanted: str
         if value not in values:
             values.append(value)
     return tuple(values)
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """Name and value of an option NAME=VALUE: JSON, or else a word."""
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise BayesganError(f"--set: '{text}' is not of the form NAME=VALUE.")
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value.strip()

@@ -169,6 +169,7 @@ class Training:
             "iterations": settings.iterations,
             "samples": len(self.average.included),
             "networks": len(self.average.included) * self.gan.number("discriminators"),
+            "train_shape": list(self.images.train.shape),  # N, channels, height, width
             "test_size": len(self.test),
             "test_errors": errors,
             "test_error": None if errors is None else errors / len(self.test),

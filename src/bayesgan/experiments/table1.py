@@ -1,0 +1,75 @@
+"""Table 1 as it fills: the state of every run of the grid, and the files that are written from it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+
+from bayesgan.experiments.cells import RunRow
+from bayesgan.experiments.engines import Event
+from bayesgan.experiments.grid import Job, finished, row
+from bayesgan.experiments.table1_output import Caption, write_table
+
+Place = tuple[str, int, str]  # data set, labels, system: a cell
+
+
+class Board:
+    """Where every run of a grid stands; those that had ended before count as done."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.jobs = jobs
+        self.sizes: dict[str, tuple[int, ...]] = {}  # N, channels, height, width of the data sets of ended runs
+        self._rows: dict[Path, RunRow] = {}
+        for job in jobs:
+            self.update(Event(job, "waiting" if finished(job) is None else "done"))
+
+    @property
+    def rows(self) -> list[RunRow]:
+        """A row a run, in the order of the grid."""
+        return list(self._rows.values())
+
+    @property
+    def waiting(self) -> list[Job]:
+        """The runs that have not ended."""
+        return [job for job in self.jobs if self._rows[job.folder].status != "done"]
+
+    def update(self, event: Event) -> None:
+        """Take note of what happened to a run."""
+        summary = finished(event.job) if event.status == "done" else None
+        self._rows[event.job.folder] = row(event.job, event.status, summary or {})
+        if summary is not None:
+            self.sizes[event.job.task.dataset] = tuple(summary["train_shape"])
+
+    def counts(self) -> dict[Place, Counter[str]]:
+        """How many runs of each cell are done, running, waiting and failed."""
+        found: dict[Place, Counter[str]] = {}
+        for each in self.rows:
+            kinds = found.setdefault((each.dataset, each.labels, each.method), Counter())
+            kinds[each.status.partition(":")[0]] += 1
+        return found
+
+    def seconds_left(self, workers: int) -> float | None:
+        """What is left to do as long as it took before, shared by ``workers``; a running run counts half."""
+        took: dict[tuple[str, str], list[float]] = {}
+        for each in self.rows:
+            if each.seconds is not None:
+                took.setdefault((each.dataset, each.method), []).append(each.seconds)
+        if not took:
+            return None
+        typical = mean(mean(seconds) for seconds in took.values())
+        shares = {"waiting": 1.0, "running": 0.5}
+        left = sum(
+            shares.get(each.status, 0.0) * mean(took.get((each.dataset, each.method), [typical])) for each in self.rows
+        )
+        return left / workers
+
+
+def fill(board: Board, events: Iterable[Event], caption: Caption, out: Path) -> Iterable[Event]:
+    """Pass ``events`` on, with the tables in ``out`` written anew after each run that ends, and once at the end."""
+    write_table(board.rows, replace(caption, sizes=board.sizes), out)
+    for event in events:
+        board.update(event)
+        if event.status != "running":
+            write_table(board.rows, replace(caption, sizes=board.sizes), out)
+        yield event

@@ -1,0 +1,229 @@
+"""Table 1 as files: what was measured, beside what the paper reports. A cell that was not run stays empty."""
+
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from bayesgan.experiments.cells import (
+    CONFIDENCE,
+    ENSEMBLE,
+    REFERENCES,
+    SYSTEMS,
+    Cell,
+    Paired,
+    RunRow,
+    epoch_seconds,
+    make_cells,
+    make_pairs,
+    mean_ratio,
+    unit,
+)
+from bayesgan.experiments.paper_table import LFVI_MNIST, reported, reported_epoch_seconds, reported_size
+from bayesgan.experiments.tables import Entry, Line, Page, Table, csv_text, html_text, latex_text, markdown_text
+from bayesgan.files import write_text
+
+TITLES = {"digits": "digits", "mnist": "MNIST", "cifar10": "CIFAR-10", "svhn": "SVHN", "celeba": "CelebA"}
+SHORT = 20  # characters of a reason that a cell has room for
+CELL_COLUMNS = (
+    *("dataset", "labels", "method", "runs", "failed", "mean", "two_sd", "unit", "paper_mean", "paper_two_sd"),
+    *("seconds", "seconds_per_epoch"),
+)
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What the runs do not tell."""
+
+    subsets: int  # asked for in every cell
+    sizes: dict[str, tuple[int, ...]]  # where known, of a set's training images: N, channels, height, width
+    hardware: str  # as part of a sentence
+    command: str
+    budget: str  # a sentence on what limited the runs; may be empty
+
+
+def write_table(rows: list[RunRow], caption: Caption, out: Path) -> None:
+    """Write ``runs.csv`` and ``table1`` as ``.csv``, ``.md``, ``.tex`` and ``.html`` into the folder ``out``."""
+    cells, pairs = make_cells(rows), make_pairs(rows)
+    tables = [_errors(rows, cells, caption)]
+    tables += [_differences(dataset, pairs) for dataset in dict.fromkeys(each.dataset for each in pairs)]
+    page = Page("Table 1", tables, _one_line(caption.command), _failures(rows))
+    write_text(out / "runs.csv", csv_text([field.name for field in fields(RunRow)], map(astuple, rows)))
+    write_text(out / "table1.csv", csv_text(CELL_COLUMNS, map(_csv_row, cells)))
+    write_text(out / "table1.md", markdown_text(page))
+    write_text(out / "table1.tex", latex_text(page))
+    write_text(out / "table1.html", html_text(page))
+
+
+def _csv_row(cell: Cell) -> tuple[object, ...]:
+    runs = cell.dataset, cell.labels, cell.method, cell.runs, len(cell.failures)
+    figures = cell.mean, cell.two_sd, cell.seconds, cell.seconds_per_epoch
+    mean, two_sd, *seconds = (None if each is None else round(each, 4) for each in figures)
+    theirs = reported(cell.dataset, cell.labels, cell.method) or (None, None)
+    return *runs, mean, two_sd, unit(cell.dataset), *theirs, *seconds
+
+
+def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
+    """The paper's table of our runs, with the paper's own row beneath each of ours."""
+    methods = [each for each in SYSTEMS if any(cell.method == each for cell in cells)]
+    lines = []
+    for dataset in dict.fromkeys(cell.dataset for cell in cells):
+        note = f"in {unit(dataset)}"
+        if dataset in caption.sizes:
+            count, channels, *shape = caption.sizes[dataset]
+            note = f"{_size(count, (*shape, channels) if channels > 1 else tuple(shape))}; {note}"
+        times = [Entry(_duration(epoch_seconds(rows, dataset, each))) for each in methods]
+        lines.append(Line("head", [Entry(TITLES[dataset], note), *times]))
+        size = reported_size(dataset)
+        if size is not None:
+            times = [Entry(_duration(reported_epoch_seconds(dataset, each))) for each in methods]
+            lines.append(Line("paper", [Entry("paper", _size(*size)), *times]))
+        for labels in dict.fromkeys(cell.labels for cell in cells if cell.dataset == dataset):
+            ours = {cell.method: cell for cell in cells if (cell.dataset, cell.labels) == (dataset, labels)}
+            means = [cell.mean for cell in ours.values() if cell.mean is not None]
+            best = min(means) if len(means) > 1 else None
+            entries = [_measured(ours[each], best, caption.subsets) if each in ours else Entry() for each in methods]
+            lines.append(Line("ours", [Entry(f"{labels:,}"), *entries]))
+            theirs = [_spread(dataset, *(reported(dataset, labels, each) or (None, None))) for each in methods]
+            if any(theirs):
+                lines.append(Line("paper", [Entry("paper"), *map(Entry, theirs)]))
+    columns = [Entry(SYSTEMS[each], ENSEMBLE if each == "ensemble" else "") for each in methods]
+    return Table("Test errors", [Entry("labels"), *columns], lines, _explained(rows, methods, caption))
+
+
+def _measured(cell: Cell, best: float | None, asked: int) -> Entry:
+    """What a cell shows: nothing before a run is done, and why if all that ended have failed."""
+    if cell.mean is None:
+        if not cell.failures:
+            return Entry()
+        reason = _one_line(cell.failures[0])
+        return Entry("failed", reason if len(reason) <= SHORT else f"{reason[:SHORT].rstrip()}…")
+    notes = [f"n = {cell.runs}"] if cell.runs < asked else []
+    notes += [f"{len(cell.failures)} failed"] if cell.failures else []
+    return Entry(_spread(cell.dataset, cell.mean, cell.two_sd), ", ".join(notes), cell.mean == best)
+
+
+def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list[str]:
+    """How to read the table, and how it was made."""
+    datasets = [each for each in TITLES if any(row.dataset == each for row in rows)]
+    reading = [
+        f"Mean ± 2 standard deviations over {caption.subsets} random labelled subsets: the number of misclassified "
+        "test images on MNIST, per cent elsewhere. Where fewer subsets are done, n is their number; one run has no ±; "
+        "a cell that was not run is empty. The best mean is bold. Rows with the name of a data set carry the runtime "
+        "per epoch."
+    ]
+    if any(map(reported_size, datasets)):
+        reading.append("Rows marked “paper” are Table 1 of Saatchi and Wilson (2017), its runtimes on one GPU.")
+    if "lfvi" in methods and "mnist" in datasets:
+        labels, errors = LFVI_MNIST
+        reading.append(f"The paper quotes {errors} errors on MNIST for LFVI-GAN, with {labels:,} labels.")
+    if "ensemble" in methods:
+        reading.append("The ensemble is BayesGAN with temperature 0 and a flat prior: its chains, but no sampling.")
+    done = sum(row.status == "done" for row in rows)
+    failed = sum(row.failure is not None for row in rows)
+    presets = ", ".join(dict.fromkeys(row.preset for row in rows))
+    iterations = "; ".join(_iterations(rows, each) for each in datasets)
+    making = [
+        f"Of {len(rows)} runs {done} are done and {failed} failed.",
+        f"Preset: {presets}. Iterations: {iterations}. Hardware: {_one_line(caption.hardware)}.",
+        _one_line(caption.budget),
+    ]
+    return [" ".join(reading), " ".join(making).strip()]
+
+
+def _iterations(rows: list[RunRow], dataset: str) -> str:
+    """Of each system on a data set; said once where all have the same."""
+    systems: dict[int, list[str]] = {}
+    for method in SYSTEMS:
+        own = {row.iterations for row in rows if (row.dataset, row.method) == (dataset, method)}
+        for number in sorted(each for each in own if each is not None):
+            systems.setdefault(number, []).append(SYSTEMS[method])
+    if len(systems) == 1:
+        return f"{TITLES[dataset]} {next(iter(systems)):,}"
+    parts = [f"{number:,} ({', '.join(names)})" for number, names in systems.items()]
+    return f"{TITLES[dataset]} {', '.join(parts) or 'not known yet'}"
+
+
+def _differences(dataset: str, pairs: list[Paired]) -> Table:
+    """The systems against each reference on the same subsets of a data set."""
+    own = {(each.labels, each.method, each.reference): each for each in pairs if each.dataset == dataset}
+    references = [each for each in REFERENCES if any(key[2] == each for key in own)]
+    counts = list(dict.fromkeys(labels for labels, _, _ in own))
+    lines = []
+    for labels in counts:
+        lines.append(Line("head", [Entry(f"{labels:,} labels"), *[Entry()] * (3 * len(references))]))
+        for method in (each for each in SYSTEMS if any(key[:2] == (labels, each) for key in own)):
+            entries = [entry for each in references for entry in _compared(own.get((labels, method, each)))]
+            lines.append(Line("ours", [Entry(SYSTEMS[method]), *entries]))
+    if len(counts) > 1:
+        lines.append(Line("head", [Entry("mean over label counts"), *[Entry()] * (3 * len(references))]))
+        for method in (each for each in SYSTEMS if any(key[1] == each for key in own)):
+            entries = []
+            for reference in references:
+                ratio = _ratio(mean_ratio(pairs, dataset, method, reference))
+                averaged = [n for n in counts if (pair := own.get((n, method, reference))) and pair.ratio is not None]
+                note = f"{', '.join(f'{n:,}' for n in averaged)} labels" if ratio and averaged != counts else ""
+                entries += [Entry(), Entry(ratio, note), Entry()]
+            lines.append(Line("ours", [Entry(SYSTEMS[method]), *entries]))
+    columns = [Entry("system")]
+    for reference in (SYSTEMS[each] for each in references):
+        columns += [Entry(f"− {reference}"), Entry(f"÷ {reference}"), Entry("wins", f"over {reference}")]
+    caption = (
+        "On the labelled subsets that both systems have done: mean difference of "
+        f"{'the number of errors' if unit(dataset) == 'errors' else 'the error, in percentage points,'} with its "
+        f"{CONFIDENCE:.0%} confidence interval (Student’s t), below 0 where the system is better; ratio of the mean "
+        "errors; number of subsets on which the system is better, where a tie is half."
+    )
+    return Table(f"Paired comparison on {TITLES[dataset]}", columns, lines, [caption])
+
+
+def _compared(pair: Paired | None) -> list[Entry]:
+    if pair is None:
+        return [Entry()] * 3
+    difference = _number(pair.dataset, pair.difference, "+")
+    if pair.interval is not None:
+        low, high = (_number(pair.dataset, each, "+") for each in pair.interval)
+        difference += f" ({low} to {high})"
+    return [Entry(difference), Entry(_ratio(pair.ratio)), Entry(f"{pair.wins:g} of {pair.pairs}")]
+
+
+def _failures(rows: list[RunRow]) -> list[str]:
+    """Every reason in full, with the runs that it ended."""
+    subsets: dict[tuple[str, int, str, str], list[str]] = {}
+    for row in rows:
+        if row.failure is not None:
+            subsets.setdefault((row.dataset, row.labels, row.method, row.failure), []).append(str(row.subset))
+    return [
+        f"{TITLES[dataset]}, {labels:,} labels, {SYSTEMS[method]}, "
+        f"subset{'s' * (len(own) > 1)} {', '.join(own)}: {_one_line(reason)}"
+        for (dataset, labels, method, reason), own in subsets.items()
+    ]
+
+
+def _number(dataset: str, value: float, sign: str = "") -> str:
+    """As the paper prints errors: one decimal, but whole numbers of misclassifications from 10 on."""
+    decimals = 0 if unit(dataset) == "errors" and abs(value) >= 9.95 else 1
+    return f"{value:{sign}z.{decimals}f}".replace("-", "−")
+
+
+def _spread(dataset: str, mean: float | None, two_sd: float | None) -> str:
+    if mean is None:
+        return ""
+    return _number(dataset, mean) + ("" if two_sd is None else f" ± {_number(dataset, two_sd)}")
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    value, name = (seconds, "s") if seconds < 100 else (seconds / 60, "min")
+    return f"{value:.{1 if value < 9.95 else 0}f} {name}"
+
+
+def _size(count: int, shape: tuple[int, ...]) -> str:
+    return f"N = {count:,}; D = {shape}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
