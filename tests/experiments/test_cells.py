@@ -6,8 +6,9 @@ import pytest
 from scipy import stats
 
 from bayesgan.data.images import NAMES
-from bayesgan.experiments.cells import SYSTEMS, RunRow, epoch_seconds, make_cells, make_pairs, mean_ratio
+from bayesgan.experiments.cells import RunRow, epoch_seconds, make_cells, make_pairs, mean_ratio
 from bayesgan.experiments.paper_table import LABEL_COUNTS, reported, reported_epoch_seconds, reported_size
+from bayesgan.experiments.titles import SYSTEMS
 from bayesgan.methods import IMAGE_METHODS
 
 

@@ -119,7 +119,7 @@ def test_ours_stand_above_the_papers(out: Path) -> None:
     assert markdown_rows(out)[:13] == [
         heads,
         ["---", *["---:"] * 4],
-        ["**digits** (N = 1,297; D = (8, 8); in %)", "90 s", "", "90 s", "90 s"],
+        ["**Digits** (N = 1,297; D = (8, 8); in %)", "90 s", "", "90 s", "90 s"],
         ["20", "10.0 ± 4.0", reason, "**6.7 ± 6.1**", "9.0 (n = 1)"],
         ["**MNIST** (in errors)", "90 s", "", "", ""],
         ["*paper* (N = 50,000; D = (28, 28))", "*14 min*", "", "*32 min*", ""],
@@ -173,7 +173,7 @@ def test_the_caption_says_how_it_was_made(out: Path) -> None:
     for part in (
         "over 3 random labelled subsets",
         "Of 14 runs 10 are done and 3 failed.",
-        "Preset: fast. Iterations: digits 1,000 (DCGAN, Ensemble), 2,000 (BayesGAN); MNIST 1,000; SVHN 1,000.",
+        "Preset: fast. Iterations: Digits 1,000 (DCGAN, Ensemble), 2,000 (BayesGAN); MNIST 1,000; SVHN 1,000.",
         r"Hardware: 2 cores \& 50 % of a\_GPU. SVHN had 20 minutes a run.",
         "The paper quotes 140 errors on MNIST for LFVI-GAN, with 50,000 labels.",
         "\n\n    bayesgan table1 --out a_b\n",
@@ -194,7 +194,7 @@ def test_without_the_papers_sets_there_is_nothing_of_the_paper(tmp_path: Path) -
 
 def test_reasons_are_escaped_in_full(out: Path) -> None:
     reason = " ".join(NASTY.split())
-    where = "digits, 20 labels, LFVI-GAN, subsets 0, 2: "
+    where = "Digits, 20 labels, LFVI-GAN, subsets 0, 2: "
     markdown = (out / "table1.md").read_text(encoding="utf-8")
     escaped = r'out of "memory", 5 % of \<b\>A\&B\</b\> \| x\_y \$2^3\$ \{\~\#\} \\end é --'
     assert f"- {where}{escaped}\n- MNIST, 100 labels, DCGAN, subset 2: killed\n" in markdown

@@ -7,7 +7,7 @@ import torch
 import typer
 
 from bayesgan import __version__
-from bayesgan.cli import data, images, synthetic, table1
+from bayesgan.cli import data, figures, images, synthetic, table1
 from bayesgan.cli.shared import console
 from bayesgan.errors import BayesganError
 
@@ -20,6 +20,7 @@ app.command()(images.demo)
 app.command()(images.train)
 app.command()(images.presets)
 app.command()(table1.table1)
+app.command()(figures.figures)
 app.add_typer(data.app, name="data")
 app.command()(synthetic.synthetic)
 

@@ -8,17 +8,8 @@ from typing import Literal
 from scipy.special import stdtrit
 
 from bayesgan.data.images import NAMES
+from bayesgan.experiments.titles import SYSTEMS
 
-# In the order of the paper's columns. The ensemble is the Bayesian GAN's ablation: the same chains, but none samples.
-SYSTEMS: dict[str, str] = {
-    "supervised": "Supervised",
-    "dcgan": "DCGAN",
-    "wdcgan": "W-DCGAN",
-    "dcgan10": "DCGAN-10",
-    "lfvi": "LFVI-GAN",
-    "bayesgan": "BayesGAN",
-    "ensemble": "Ensemble",
-}
 ENSEMBLE = "T = 0, flat prior"  # what the chains of the ensemble differ in
 REFERENCES = ("dcgan", "dcgan10")
 CONFIDENCE = 0.95

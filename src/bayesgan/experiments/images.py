@@ -15,7 +15,7 @@ from bayesgan.data.images import Images, ImageSetName, load
 from bayesgan.data.labels import LabelledSet, labelled_set
 from bayesgan.draws import Labels
 from bayesgan.errors import BayesganError
-from bayesgan.experiments.panels import draw_panels
+from bayesgan.experiments.panels import draw_panels, pictures
 from bayesgan.files import read_text, write_tensors, write_text
 from bayesgan.gan import BayesianGAN
 from bayesgan.methods import ImageMethod
@@ -208,13 +208,10 @@ class Training:
 
     def _pictures(self, iteration: int, each: int) -> Tensor:
         device = self.test.device
-        theta = self.run.samples.load(iteration, "generators").to(device)
-        statistics = self.run.samples.load(iteration, "generator_statistics").to(device)
         rng = stream(self.task.seed, f"pictures/{iteration}", device)  # afresh: asked again, the same pictures
-        noise = torch.randn(len(theta), each, self.gan.settings.noise_dim, generator=rng, device=device)
-        with torch.no_grad():
-            images = self.gan.generator(theta, noise, statistics)
-        return images.add(1.0).mul(127.5).round().clamp(0, 255).to(torch.uint8)
+        size = (self.gan.number("generators"), each, self.gan.settings.noise_dim)
+        noise = torch.randn(size, generator=rng, device=device)
+        return pictures(self.gan.generator, self.run.samples, iteration, noise)
 
 
 def image_gan(

@@ -7,7 +7,6 @@ from bayesgan.experiments.cells import (
     CONFIDENCE,
     ENSEMBLE,
     REFERENCES,
-    SYSTEMS,
     Cell,
     Paired,
     RunRow,
@@ -19,9 +18,10 @@ from bayesgan.experiments.cells import (
 )
 from bayesgan.experiments.paper_table import LFVI_MNIST, reported, reported_epoch_seconds, reported_size
 from bayesgan.experiments.tables import Entry, Line, Page, Table, csv_text, html_text, latex_text, markdown_text
+from bayesgan.experiments.titles import DATASETS, SYSTEMS
 from bayesgan.files import write_text
 
-TITLES = {"digits": "digits", "mnist": "MNIST", "cifar10": "CIFAR-10", "svhn": "SVHN", "celeba": "CelebA"}
+TITLES: dict[str, str] = {**DATASETS}
 SHORT = 20  # characters of a reason that a cell has room for
 CELL_COLUMNS = (
     *("dataset", "labels", "method", "runs", "failed", "mean", "two_sd", "unit", "paper_mean", "paper_two_sd"),

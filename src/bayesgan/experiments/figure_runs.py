@@ -1,0 +1,155 @@
+"""Finished runs read back for figures: from the run folder alone, without the images that it was trained on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from torch import Tensor
+
+from bayesgan.chains import Population
+from bayesgan.data.images import NAMES, ImageSetName
+from bayesgan.errors import BayesganError
+from bayesgan.experiments.panels import pictures
+from bayesgan.files import read_text
+from bayesgan.methods import IMAGE_METHODS, ImageMethod
+from bayesgan.networks import Generator
+from bayesgan.presets import PresetName
+from bayesgan.rng import stream
+from bayesgan.samples import SampleSet
+from bayesgan.settings import ImageSettings
+
+CPU = torch.device("cpu")
+
+
+class _Config(BaseModel):
+    settings: ImageSettings
+
+
+class Summary(BaseModel):
+    """What figures need of summary.json."""
+
+    model_config = ConfigDict(frozen=True)
+
+    dataset: ImageSetName
+    labels: int
+    subset: int
+    method: ImageMethod
+    preset: PresetName
+    seed: int
+    train_shape: tuple[int, int, int, int]  # N, channels, height, width
+    split: Literal["test", "validation"]
+    changed: dict[str, Any]  # settings that are not the preset's
+    threads: int  # of each rank
+    ranks: int
+
+
+class Evaluation(BaseModel):
+    """What figures need of a line of metrics.jsonl; errors are shares of the test images."""
+
+    iteration: int
+    seconds: float = Field(allow_inf_nan=False)
+    chains_error: float | None
+    average_error: float | None
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """A finished run."""
+
+    folder: Path
+    summary: Summary
+    settings: ImageSettings
+    evaluations: list[Evaluation]
+
+    @property
+    def chains(self) -> int:
+        """Generators in each collected sample."""
+        return self.settings.generators * self.settings.replicas * self.settings.branches
+
+    @property
+    def collected(self) -> list[int]:
+        """The iterations whose samples were kept."""
+        settings = self.settings
+        return list(range(settings.burn_in + settings.thin, settings.iterations + 1, settings.thin))
+
+    def noise(self, iteration: int, each: int) -> Tensor:
+        """(chains, each, noise_dim), the same whenever it is asked for; what ``panels.png`` was drawn from."""
+        rng = stream(self.summary.seed, f"pictures/{iteration}", CPU)
+        return torch.randn(self.chains, each, self.settings.noise_dim, generator=rng)
+
+    def pictures(self, iteration: int, noise: Tensor) -> Tensor:
+        """What :func:`bayesgan.experiments.panels.pictures` makes of the sample at ``iteration``."""
+        settings = self.settings
+        shape = self.summary.train_shape[1:]
+        network = Generator(settings.noise_dim, shape, settings.generator_width, settings.normalisation)
+        return pictures(Population(network), SampleSet(self.folder / "samples"), iteration, noise)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Pictures (n, channels, height, width) of one generator; chains count from 1."""
+
+    iteration: int
+    chain: int
+    pictures: Tensor
+
+
+def latest(run: SavedRun, generators: int, each: int) -> list[Drawn]:
+    """At most ``generators`` generators: the chains of the last sample, then of those before it."""
+    found: list[Drawn] = []
+    for iteration in reversed(run.collected):
+        if len(found) >= generators:
+            break
+        rows = run.pictures(iteration, run.noise(iteration, each))
+        found += [Drawn(iteration, chain, row) for chain, row in enumerate(rows, start=1)]
+    return found[:generators]
+
+
+def find_runs(paths: Sequence[Path]) -> tuple[list[SavedRun], int]:
+    """The finished runs in and below ``paths``, in the order of figures, and how many are not finished."""
+    folders: dict[Path, Path] = {}
+    for path in paths:
+        if not path.is_dir():
+            raise BayesganError(f"{path} is not a folder: name run folders, or folders that hold some.")
+        folders |= {config.parent.resolve(): config.parent for config in path.rglob("config.json")}
+    where = ", ".join(map(str, paths))
+    if not folders:
+        raise BayesganError(f"There is no run in {where}: a run folder, made by 'bayesgan train', has a config.json.")
+    finished = [folder for folder in folders.values() if (folder / "summary.json").exists()]
+    if not finished:
+        raise BayesganError(f"No run in {where} is finished: 'bayesgan train --resume FOLDER' goes on with one.")
+    return sorted(map(read_run, finished), key=_order), len(folders) - len(finished)
+
+
+def read_run(folder: Path) -> SavedRun:
+    """The finished run in ``folder``."""
+    metrics = folder / "metrics.jsonl"
+    evaluations = [_parsed(Evaluation, line, metrics) for line in read_text(metrics).splitlines()]
+    config, summary = (folder / name for name in ("config.json", "summary.json"))
+    settings = _parsed(_Config, read_text(config), config).settings
+    return SavedRun(folder, _parsed(Summary, read_text(summary), summary), settings, evaluations)
+
+
+def _order(run: SavedRun) -> tuple[int, int, int, int, int, int, str]:
+    """Systems as they are before others that were changed."""
+    it = run.summary
+    method, dataset = IMAGE_METHODS.index(it.method), NAMES.index(it.dataset)
+    return dataset, it.labels, method, len(it.changed), it.subset, it.seed, str(run.folder)
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _parsed(kind: type[M], text: str, path: Path) -> M:
+    try:
+        return kind.model_validate_json(text)
+    except (ValidationError, BayesganError) as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else None
+        reason = error if first is None else ": ".join([*map(str, first["loc"]), first["msg"]])
+        raise BayesganError(
+            f"{path} is damaged, or not of a run on images by this version ({reason}): leave out {path.parent}, or "
+            "train it again."
+        ) from None
