@@ -182,7 +182,7 @@ def test_the_defaults_are_equation_4_without_tricks() -> None:
 def test_labels_in_batches_of_any_size_and_weight_equal_a_naive_implementation(
     label_weight: float | None, label_batch: int, label_term: LabelTerm
 ) -> None:
-    values = {"label_weight": label_weight, "label_batch": label_batch, "label_term": label_term}
+    values: dict[str, Any] = {"label_weight": label_weight, "label_batch": label_batch, "label_term": label_term}
     compare_with_naive(small_gan(generators=2, discriminators=1, **values))
 
 

@@ -14,27 +14,28 @@ from bayesgan.data.images import ImageSetName
 from bayesgan.errors import BayesganError
 from bayesgan.experiments import figure_pictures
 from bayesgan.experiments.figure_runs import Evaluation, SavedRun
+from bayesgan.experiments.grid import ENSEMBLE
 from bayesgan.experiments.titles import DATASETS, SYSTEMS
 from bayesgan.files import replacing
-from bayesgan.methods import ImageMethod
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours; distinct in grey by dashes and marks.
-LINES: dict[ImageMethod, dict[str, Any]] = {
+LINES: dict[str, dict[str, Any]] = {
     "bayesgan": {"color": "#0072b2", "linestyle": (0, (1, 1))},
     "dcgan": {"color": "#d55e00", "linestyle": (0, (5, 2)), "marker": "o"},
     "wdcgan": {"color": "#cc79a7", "linestyle": (0, (3, 1, 1, 1)), "marker": "^"},
     "dcgan10": {"color": "#e69f00", "linestyle": (0, (8, 1.5)), "marker": "s"},
     "supervised": {"color": "#009e73", "linestyle": (0, (5, 1.5, 1, 1.5)), "marker": "D"},
     "lfvi": {"color": "#56b4e9", "linestyle": (0, (2, 1.5)), "marker": "v"},
+    "ensemble": {"color": "#000000", "linestyle": (0, (1, 1)), "marker": "x"},
 }
-# For a method that comes with several settings, from the second on.
+# For a system that comes with several settings, from the second on.
 FURTHER_LINES: tuple[dict[str, Any], ...] = (
-    {"color": "#000000", "linestyle": (0, (1, 1)), "marker": "x"},
     {"color": "#8c8c8c", "linestyle": (0, (1, 1)), "marker": "+"},
+    {"color": "#595959", "linestyle": (0, (1, 1)), "marker": "*"},
 )
 AVERAGE: dict[str, Any] = {"linestyle": "-", "linewidth": 2.6}
 CHAINS: dict[str, Any] = {"linewidth": 1.0}
@@ -92,16 +93,25 @@ def joined(runs: Sequence[Sequence[Evaluation]], error: Error) -> Curve:
 
 def systems(runs: Sequence[SavedRun]) -> dict[str, list[SavedRun]]:
     """The runs that differ in subset and seed only, by a name that says what tells the systems apart."""
-    alike: dict[tuple[ImageMethod, frozenset[str]], list[SavedRun]] = {}
+    alike: dict[tuple[str, frozenset[str]], list[SavedRun]] = {}
     for run in runs:
-        values = {"preset": run.summary.preset} | run.summary.changed
+        system, changed = _system(run)
+        values = {"preset": run.summary.preset} | changed
         facts = frozenset(f"{name}={json.dumps(value)}".replace('"', "") for name, value in values.items())
-        alike.setdefault((run.summary.method, facts), []).append(run)
+        alike.setdefault((system, facts), []).append(run)
     named = {}
-    for (method, facts), members in alike.items():
-        common = frozenset.intersection(*(others for name, others in alike if name == method))
-        named[", ".join([SYSTEMS[method], *sorted(facts - common)])] = members
+    for (system, facts), members in alike.items():
+        common = frozenset.intersection(*(others for name, others in alike if name == system))
+        named[", ".join([SYSTEMS[system], *sorted(facts - common)])] = members
     return named
+
+
+def _system(run: SavedRun) -> tuple[str, dict[str, Any]]:
+    """The system of a run, and what else it changes."""
+    changed = run.summary.changed
+    if run.summary.method != "bayesgan" or not changed.items() >= ENSEMBLE.items():
+        return run.summary.method, changed
+    return "ensemble", {name: value for name, value in changed.items() if name not in ENSEMBLE}
 
 
 def errors(runs: Sequence[SavedRun]) -> "Figure":
@@ -118,14 +128,14 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
     left, right = figure.subplots(1, 2, sharey=True)
     curves: list[Curve] = []
     further = cycle(FURTHER_LINES)
-    seen: set[ImageMethod] = set()
+    seen: set[str] = set()
     for name, members in systems(runs).items():
-        method = members[0].summary.method
-        look = next(further) if method in seen else LINES[method]
-        seen.add(method)
+        system, _ = _system(members[0])
+        look = next(further) if system in seen else LINES[system]
+        seen.add(system)
         label = name if len(members) == 1 else f"{name} ({len(members)} runs)"
         lines: list[tuple[Error, str, dict[str, Any]]] = [("chains_error", label, look)]
-        if method == "bayesgan":
+        if system in ("bayesgan", "ensemble"):
             lines = [("average_error", f"{label}: model average", look | AVERAGE)]
             lines += [("chains_error", f"{label}: present chains", look | CHAINS)]
         for error, text, style in lines:

@@ -21,7 +21,6 @@ from bayesgan.experiments.tables import Entry, Line, Page, Table, csv_text, html
 from bayesgan.experiments.titles import DATASETS, SYSTEMS
 from bayesgan.files import write_text
 
-TITLES: dict[str, str] = {**DATASETS}
 SHORT = 20  # characters of a reason that a cell has room for
 CELL_COLUMNS = (
     *("dataset", "labels", "method", "runs", "failed", "mean", "two_sd", "unit", "paper_mean", "paper_two_sd"),
@@ -71,7 +70,7 @@ def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
             count, channels, *shape = caption.sizes[dataset]
             note = f"{_size(count, (*shape, channels) if channels > 1 else tuple(shape))}; {note}"
         times = [Entry(_duration(epoch_seconds(rows, dataset, each))) for each in methods]
-        lines.append(Line("head", [Entry(TITLES[dataset], note), *times]))
+        lines.append(Line("head", [Entry(DATASETS[dataset], note), *times]))
         size = reported_size(dataset)
         if size is not None:
             times = [Entry(_duration(reported_epoch_seconds(dataset, each))) for each in methods]
@@ -103,7 +102,7 @@ def _measured(cell: Cell, best: float | None, asked: int) -> Entry:
 
 def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list[str]:
     """How to read the table, and how it was made."""
-    datasets = [each for each in TITLES if any(row.dataset == each for row in rows)]
+    datasets = [each for each in DATASETS if any(row.dataset == each for row in rows)]
     reading = [
         f"Mean ± 2 standard deviations over {caption.subsets} random labelled subsets: the number of misclassified "
         "test images on MNIST, per cent elsewhere. Where fewer subsets are done, n is their number; one run has no ±; "
@@ -137,9 +136,9 @@ def _iterations(rows: list[RunRow], dataset: str) -> str:
         for number in sorted(each for each in own if each is not None):
             systems.setdefault(number, []).append(SYSTEMS[method])
     if len(systems) == 1:
-        return f"{TITLES[dataset]} {next(iter(systems)):,}"
+        return f"{DATASETS[dataset]} {next(iter(systems)):,}"
     parts = [f"{number:,} ({', '.join(names)})" for number, names in systems.items()]
-    return f"{TITLES[dataset]} {', '.join(parts) or 'not known yet'}"
+    return f"{DATASETS[dataset]} {', '.join(parts) or 'not known yet'}"
 
 
 def _differences(dataset: str, pairs: list[Paired]) -> Table:
@@ -172,7 +171,7 @@ def _differences(dataset: str, pairs: list[Paired]) -> Table:
         f"{CONFIDENCE:.0%} confidence interval (Student’s t), below 0 where the system is better; ratio of the mean "
         "errors; number of subsets on which the system is better, where a tie is half."
     )
-    return Table(f"Paired comparison on {TITLES[dataset]}", columns, lines, [caption])
+    return Table(f"Paired comparison on {DATASETS[dataset]}", columns, lines, [caption])
 
 
 def _compared(pair: Paired | None) -> list[Entry]:
@@ -192,7 +191,7 @@ def _failures(rows: list[RunRow]) -> list[str]:
         if row.failure is not None:
             subsets.setdefault((row.dataset, row.labels, row.method, row.failure), []).append(str(row.subset))
     return [
-        f"{TITLES[dataset]}, {labels:,} labels, {SYSTEMS[method]}, "
+        f"{DATASETS[dataset]}, {labels:,} labels, {SYSTEMS[method]}, "
         f"subset{'s' * (len(own) > 1)} {', '.join(own)}: {_one_line(reason)}"
         for (dataset, labels, method, reason), own in subsets.items()
     ]

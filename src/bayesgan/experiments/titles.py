@@ -1,7 +1,5 @@
 """What systems and data sets are called in tables and figures."""
 
-from bayesgan.data.images import ImageSetName
-
 # In the order of the paper's columns. The ensemble is the Bayesian GAN's ablation: the same chains, but none samples.
 SYSTEMS: dict[str, str] = {
     "supervised": "Supervised",
@@ -12,7 +10,7 @@ SYSTEMS: dict[str, str] = {
     "bayesgan": "BayesGAN",
     "ensemble": "Ensemble",
 }
-DATASETS: dict[ImageSetName, str] = {
+DATASETS: dict[str, str] = {
     "digits": "Digits",
     "mnist": "MNIST",
     "cifar10": "CIFAR-10",
