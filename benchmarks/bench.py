@@ -205,7 +205,7 @@ WHAT = {
     "synthetic_ms": "synthetic experiment, D = 100, 10 generators, 2 discriminators, ms an iteration",
     "synthetic_500_ms": "the same, D = 500",
     "time_to_dcgan10": "time until DCGAN-10's final test error is reached, three evaluations in a row ÷ all of "
-    "DCGAN-10's time (digits, mean of 3 subsets; `make bench-long`)",
+    "DCGAN-10's time (digits, median of 3 subsets; `make bench-long`)",
 }
 
 

@@ -1,0 +1,83 @@
+"""All chains in one call, or one after another? Forward and backward pass of DCGAN pairs, one thread.
+
+python -m benchmarks.one_call
+
+`vmap` turns convolutions of many chains into grouped ones; :class:`bayesgan.chains.Population` runs convolutional
+networks one after another. The ratio is of medians of alternating repetitions, above 1 where one call is faster.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from bayesgan import environment, networks
+from bayesgan.chains import Population, unflattened
+from bayesgan.networks import Discriminator, Generator, Shape
+
+CASES: tuple[tuple[Shape, int, int], ...] = (
+    ((1, 8, 8), 32, 1),
+    ((1, 8, 8), 32, 4),
+    ((1, 8, 8), 32, 10),
+    ((1, 8, 8), 16, 10),
+    ((1, 28, 28), 16, 4),
+    ((1, 28, 28), 64, 10),
+    ((3, 32, 32), 32, 4),
+)
+NOISE_DIM, BATCH, REPETITIONS = 100, 64, 7
+
+
+def in_one_call(network: nn.Module, population: Population, theta: Tensor, inputs: Tensor) -> Tensor:
+    """What ``population(theta, inputs)`` computes, by vmap."""
+    buffers = torch.zeros(len(theta), population.buffers)
+    names = [name for name, _ in network.named_buffers()]
+    views = unflattened(buffers, [buffer.shape for buffer in network.buffers()]) if names else ()
+    own = {name: view.clone() for name, view in zip(names, views, strict=True)}
+
+    def single(parameters: dict[str, Tensor], statistics: dict[str, Tensor], images: Tensor) -> Tensor:
+        return functional_call(network, parameters | statistics, (images,))
+
+    kept, networks.channels_last = networks.channels_last, lambda images: images  # vmap knows no layouts
+    try:
+        return torch.vmap(single)(population.named(theta), own, inputs)
+    finally:
+        networks.channels_last = kept
+
+
+def seconds(forward: Callable[[Tensor], Tensor], theta: Tensor) -> float:
+    """Of a forward and a backward pass."""
+    started = time.perf_counter()
+    torch.autograd.grad(forward(theta).square().sum(), theta)
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    """Print the table."""
+    environment.use("cpu", 1)
+    rng = torch.Generator().manual_seed(0)
+    columns = ("network", "image", "channels", "chains", "one after another, ms", "one call, ms", "ratio")
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
+    for shape, width, chains in CASES:
+        inputs = {
+            "discriminator": torch.randn(chains, BATCH, *shape, generator=rng),
+            "generator": torch.randn(chains, BATCH, NOISE_DIM, generator=rng),
+        }
+        pair = {"discriminator": Discriminator(shape, 10, width), "generator": Generator(NOISE_DIM, shape, width)}
+        for name, network in pair.items():
+            population = Population(network)
+            theta = population.initial(chains, rng).requires_grad_()
+            each = partial(population, inputs=inputs[name])
+            once = partial(in_one_call, network, population, inputs=inputs[name])
+            torch.testing.assert_close(once(theta), each(theta), rtol=1e-2, atol=1e-3)
+            times = [(seconds(each, theta), seconds(once, theta)) for _ in range(REPETITIONS)]
+            apart, together = (1e3 * median(column) for column in zip(*times, strict=True))
+            size = "×".join(map(str, shape[1:]))
+            print(f"| {name} | {size} | {width} | {chains} | {apart:.1f} | {together:.1f} | {apart / together:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
