@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import os
+import signal
 from collections import deque
 from collections.abc import Generator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -47,6 +48,7 @@ def local(jobs: Sequence[Job], workers: int) -> Generator[Event, None, None]:
 
 
 def _work(job: Job, answer: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grid, which ends its processes
     parent = os.getppid()  # the server that starts the processes, which ends with the grid
     answer.send(attempt(job, still_wanted=lambda: os.getppid() == parent))
 

@@ -27,6 +27,7 @@ ENSEMBLE: dict[str, Any] = {"temperature": 0.0, "prior_variance": None}
 System = ImageMethod | Literal["ensemble"]
 SYSTEMS: tuple[System, ...] = (*IMAGE_METHODS, ABLATION)
 
+FAILURE = "failure.txt"  # the traceback of what should not have happened
 PATIENCE = 120.0  # seconds for a process of a grid that was killed to find out and let go of its run
 
 
@@ -133,11 +134,12 @@ def attempt(job: Job, still_wanted: Callable[[], bool] = lambda: True) -> str | 
     try:
         device = environment.use(job.device, job.threads)
         with locked(job.folder, PATIENCE):
+            (job.folder / FAILURE).unlink(missing_ok=True)
             if finished(job) is None:
                 Training(job.task, job.folder, job.data_dir, device).train(look_around)
     except BayesganError as error:
         return str(error)
     except Exception as error:  # whatever it is, the other runs go on
-        write_text(job.folder / "failure.txt", traceback.format_exc())
+        write_text(job.folder / FAILURE, traceback.format_exc())
         return re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
     return None
