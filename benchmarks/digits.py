@@ -37,6 +37,7 @@ NETWORKS: dict[str, Any] = {
     "discriminator_rate": 1e-3,
     "adam_betas": [0.5, 0.999],
     "epsilon": 1e-5,
+    "label_term": "class",
     "label_weight": None,
     "iterations": 1000,
 }
@@ -94,6 +95,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "1 pair, cyclical step size (4 cycles)": ("bayesgan", PAIRS | ONE | {"schedule": "cyclical"}),
     "1 pair until the sampling, then 4 branches": ("bayesgan", PAIRS | ONE | {"branches": 4}),
     "4 pairs, each label once (Eq. 4)": ("bayesgan", PAIRS | {"label_weight": 1.0}),
+    "4 pairs, label term as in Eq. 4": ("bayesgan", PAIRS | {"label_term": "joint"}),
     "4 pairs, layer norm": ("bayesgan", PAIRS | {"normalisation": "layer"}),
     "4 pairs, feature matching": ("bayesgan", PAIRS | {"feature_matching": True}),
     "DCGAN, Gaussian noise 0.3 on layers": ("dcgan", NETWORKS | {"layer_noise": 0.3}),
@@ -160,6 +162,14 @@ def formatted(results: dict[str, dict[int, Any]]) -> str:
     return "\n".join(lines)
 
 
+def record() -> None:
+    """Write the table of all runs that have ended."""
+    results = finished()
+    head = f"`python benchmarks/digits.py`: digits, {LABELS} labels, 297 validation images."
+    write_text(RESULTS / "choices.md", f"{head}\n\n{formatted(results)}\n")
+    write_text(RESULTS / "choices.json", json.dumps(results, indent=1) + "\n")
+
+
 def main() -> None:
     """Train every case, or those whose name contains a word, on one subset after another."""
     subsets = [int(word) for word in sys.argv[1].split(",")] if len(sys.argv) > 1 else SUBSETS
@@ -169,10 +179,7 @@ def main() -> None:
             if word not in name or (folder(name, subset) / "summary.json").exists():
                 continue
             print(subset, name, train(name, subset), flush=True)
-            results = finished()
-            head = f"`python benchmarks/digits.py`: digits, {LABELS} labels, 297 validation images."
-            write_text(RESULTS / "choices.md", f"{head}\n\n{formatted(results)}\n")
-            write_text(RESULTS / "choices.json", json.dumps(results, indent=1) + "\n")
+            record()
 
 
 if __name__ == "__main__":

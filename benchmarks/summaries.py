@@ -26,7 +26,7 @@ COLUMNS = (
 
 def command(summary: dict[str, Any]) -> str:
     """What made the run; every other value is the preset's."""
-    names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "threads")
+    names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "every", "threads")
     options = [f"--{name} {summary[name]}" for name in names]
     options += [f"--set {name}={json.dumps(value)}" for name, value in summary["changed"].items()]
     ranks = summary.get("ranks", 1)

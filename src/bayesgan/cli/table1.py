@@ -37,7 +37,12 @@ def table1(
     workers: Annotated[
         int | None, typer.Option(help="Processes of engine local, of one thread each; one a core by default.", min=1)
     ] = None,
-    gpus_per_run: Annotated[float, typer.Option(help="Graphics cards of a run on Ray; may be a part.", min=0.0)] = 0.0,
+    gpus_per_run: Annotated[
+        float | None,
+        typer.Option(
+            help="Graphics cards of a run on Ray; may be a part.", min=0.0, show_default="1 with --device cuda"
+        ),
+    ] = None,
     budget: Annotated[str, typer.Option(help="A remark on the budget, for the caption.")] = "",
     out: Annotated[Path, typer.Option(help="Folder for the tables and the runs.")] = Path("table1"),
     data_dir: DataDir = None,
@@ -66,8 +71,8 @@ def table1(
     board = Board(jobs)
     caption = Caption(subsets, {}, _hardware(device), _command(grid, out), budget)
     workers = workers or environment.cores()
-    todo = board.waiting
-    events = engines.local(todo, workers) if engine == "local" else engines.on_ray(todo, gpus_per_run)
+    todo, gpus = board.waiting, float(device.startswith("cuda")) if gpus_per_run is None else gpus_per_run
+    events = engines.local(todo, workers) if engine == "local" else engines.on_ray(todo, gpus)
     with Live(_view(board, workers), console=console, auto_refresh=False) as live:
         for _ in fill(board, events, caption, out):
             live.update(_view(board, workers), refresh=True)
