@@ -93,7 +93,7 @@ def naive_generator(gan: BayesianGAN, chain: int, theta_g: Tensor, noise: Tensor
             for z in batch if not s.feature_matching else []:
                 point = generated(theta_g, z)
                 if s.game == "wasserstein":
-                    value = critic(theta_d, point)
+                    value = s.critic_weight * critic(theta_d, point)
                 else:
                     value = torch.log(sum(d(theta_d, point)[1:], torch.zeros(())))
                 log_p = log_p + value * SIZE / FAKE_BATCH
@@ -114,12 +114,17 @@ def naive_discriminator(
                 is_real = torch.log(sum(d(theta_d, x)[1:], torch.zeros(())))
                 is_fake = torch.log(d(theta_d, x)[0])
                 if s.game == "wasserstein":
-                    is_real, is_fake = critic(theta_d, x), -critic(theta_d, x)
+                    is_real = s.critic_weight * critic(theta_d, x)
+                    is_fake = -is_real
                 value = s.real_target * is_real + (1 - s.real_target) * is_fake
                 log_p = log_p + value * SIZE / REAL_BATCH
             for z in batch:
                 point = generated(gan.generators.theta[k], z)
-                value = -critic(theta_d, point) if s.game == "wasserstein" else torch.log(d(theta_d, point)[0])
+                value = (
+                    -s.critic_weight * critic(theta_d, point)
+                    if s.game == "wasserstein"
+                    else torch.log(d(theta_d, point)[0])
+                )
                 log_p = log_p + value * SIZE / FAKE_BATCH
             n_s = len(labelled[0])
             weight = SIZE / LABELLED if s.label_weight is None else s.label_weight
@@ -187,7 +192,9 @@ def test_labels_in_batches_of_any_size_and_weight_equal_a_naive_implementation(
 
 
 @pytest.mark.parametrize("game", ["jensen-shannon", "wasserstein"])
-@pytest.mark.parametrize("trick", [{}, {"feature_matching": True}, {"real_target": 0.9}], ids=str)
+@pytest.mark.parametrize(
+    "trick", [{}, {"feature_matching": True}, {"real_target": 0.9}, {"critic_weight": 0.3}], ids=str
+)
 @pytest.mark.parametrize("coupling", ["algorithm1", "all", "pairs"])
 def test_games_and_tricks_equal_a_naive_implementation(
     game: GameName, trick: dict[str, Any], coupling: Coupling

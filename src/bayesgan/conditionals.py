@@ -52,7 +52,7 @@ class Conditionals(Draws):
         self._refuse_what_ranks_cannot_do()
         self.classes = labels.number if labels is not None else 1
         self.log_likelihood: dict[str, Tensor] = {}  # of each chain's last move, for one data point
-        self.game = game_of(settings.game, settings.label_term)
+        self.game = game_of(settings.game, settings.label_term, settings.critic_weight)
         family = MeanField if settings.family == "mean-field" else Population
         self.generator = family(generator)
         self.discriminator = family(discriminator)

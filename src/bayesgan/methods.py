@@ -46,7 +46,7 @@ OPTIMISED: dict[str, object] = POINT_ESTIMATE | {"dynamics": "adam", "branches":
 IMAGE_OVERRIDES: dict[ImageMethod, dict[str, object]] = {
     "bayesgan": {},
     "dcgan": OPTIMISED,
-    "wdcgan": OPTIMISED | WASSERSTEIN | {"feature_matching": False},
+    "wdcgan": OPTIMISED | WASSERSTEIN | {"feature_matching": False, "critic_weight": 0.1},
     # Ten, each on its own 80 % of the unlabelled images (Section 4), averaged.
     "dcgan10": OPTIMISED | {"generators": 10, "discriminators": 10, "coupling": "pairs", "data_share": 0.8},
     "supervised": OPTIMISED | {"generators": 0, "game": "classification"},

@@ -8,6 +8,7 @@ likelihood of a mini-batch is multiplied by N/n (Appendix A.1), the prior counts
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -67,13 +68,19 @@ GAMES: dict[GameName, Game] = {
 }
 
 
-def game_of(name: GameName, label_term: LabelTerm) -> Game:
+def game_of(name: GameName, label_term: LabelTerm, critic_weight: float = 1.0) -> Game:
     """The game with its label term: "joint" is log D(x=y) as in Eq. 4, "class" is log p(y | x, real).
 
     The first also says that a labelled point is real, as often as labels count; the unlabelled points say it anyway.
+    A critic's value has no natural scale beside the labels' log likelihood: ``critic_weight`` gives it one.
     """
     game = GAMES[name]
-    return game if label_term == "joint" else game._replace(labelled=_log_class_of_real)
+    if label_term == "class":
+        game = game._replace(labelled=_log_class_of_real)
+    if name == "wasserstein":
+        value, cost = partial(torch.mul, other=critic_weight), partial(torch.mul, other=-critic_weight)
+        game = game._replace(real=value, fake=cost, fool=value)
+    return game
 
 
 class _LogNormal(torch.autograd.Function):

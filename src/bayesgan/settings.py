@@ -40,6 +40,7 @@ class Settings(BaseModel):
 
     # posteriors
     game: GameName = "jensen-shannon"
+    critic_weight: Positive = 1.0  # of a Wasserstein critic's value beside the labels' log likelihood
     prior_variance: Positive | None = 1.0  # of N(0, variance · I) over all weights; None: flat
     marginal: Marginal = "mean"
     noise_batches: Count = 1  # the paper's J noise samples z^(1) … z^(J), each of n_g points
