@@ -217,7 +217,8 @@ def table() -> str:
         found = results.get(key, {"median": "not run", "bar": ""})
         values = found.get("repetitions")
         spread = f"{min(values):.3g} to {max(values):.3g}" if values else ""
-        lines.append(f"| `{key}` | {meaning} | {found['bar']} | {found['median']} | {spread} |")
+        middle = "never" if found["median"] is None else found["median"]
+        lines.append(f"| `{key}` | {meaning} | {found['bar']} | {middle} | {spread} |")
     return "\n".join(lines)
 
 
@@ -236,7 +237,7 @@ def main(chosen: list[str]) -> None:
     if unknown:
         raise SystemExit(f"'{unknown[0]}' is not one of {', '.join(FIGURES)}.")
     device = environment.use("cpu", None)
-    results = json.loads(LATEST.read_text()) if chosen else {}
+    results = json.loads(LATEST.read_text()) if LATEST.exists() else {}
     results |= {"command": "make bench", "environment": environment.record(device)}
     for name in chosen or FIGURES:
         for key, found in FIGURES[name]().items():
