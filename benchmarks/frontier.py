@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 from bayesgan import environment
 from bayesgan.data.images import load
@@ -23,10 +24,12 @@ from bayesgan.experiments.images import image_gan
 from bayesgan.files import replacing, write_text
 from bayesgan.gan import BayesianGAN
 from bayesgan.presets import image_settings
+from bayesgan.settings import Settings
 from benchmarks.digits import CASES, LABELS, RESULTS
 from benchmarks.workload import seconds
 
 REPETITIONS, ITERATIONS = 5, 4
+OFFSETS = ((6, 6), (6, -12), (-16, 6), (-16, -12))  # of numbers beside points, so that neighbours can be told apart
 LEAST = 2  # labelled subsets that a point needs
 
 
@@ -49,22 +52,29 @@ def measured(names: list[str]) -> dict[str, float]:
     for _ in range(REPETITIONS):
         for name, gan in gans.items():
             times[name].append(seconds(gan.iterate, ITERATIONS))
-    return {name: statistics.median(each) * gans[name].settings.iterations for name, each in times.items()}
+    return {name: statistics.median(each) * _iterations(gans[name].settings) for name, each in times.items()}
+
+
+def _iterations(settings: Settings) -> int:
+    """How many of the burn-in's iterations a run costs: branches are more chains after it."""
+    return settings.burn_in + settings.branches * (settings.iterations - settings.burn_in)
 
 
 def main() -> None:
     """Measure, draw and write."""
     runs: dict[str, dict[str, Any]] = json.loads((RESULTS / "choices.json").read_text())
     errors = {
-        name: [100 * each["test_error"] for each in by_subset.values() if "stopped" not in each]
+        name: {subset: 100 * each["test_error"] for subset, each in by_subset.items() if "stopped" not in each}
         for name, by_subset in runs.items()
     }
-    points = {name: each for name, each in errors.items() if len(each) >= LEAST}
+    several = {name: each for name, each in errors.items() if len(each) >= LEAST}
+    shared = set.intersection(*(set(each) for each in several.values()))  # the same subsets for all, or none compares
+    points = {name: [each[subset] for subset in sorted(shared)] for name, each in several.items()}
     costs = measured(list(points))
     rows = sorted(points, key=lambda name: costs[name])
     best = math.inf
     lines = ["| | setting | seconds | error, % | ± s.e. | subsets | |", "|---|---|---|---|---|---|---|"]
-    figure = Figure(figsize=(10, 6), layout="constrained")
+    figure = Figure(figsize=(10, 8), layout="constrained")
     axes = figure.add_subplot()
     for number, name in enumerate(rows, start=1):
         error = statistics.mean(points[name])
@@ -81,16 +91,20 @@ def main() -> None:
             markerfacecolor="black" if ours and frontier else "grey" if frontier else "white",
             label=f"{number}  {name}",
         )  # fmt: skip
-        axes.annotate(str(number), (costs[name], error), xytext=(5, 5), textcoords="offset points", fontsize=8)
-    axes.set(xscale="log", xlabel="seconds of iterations, one thread", ylabel="validation error, % (± standard error)")
-    axes.set_title(
-        "Digits, 50 labels: squares are the systems that are compared with; filled, nothing cheaper is better"
-    )
+        axes.annotate(str(number), (costs[name], error), xytext=OFFSETS[number % 4], textcoords="offset points")
+    axes.set(xscale="log", xlabel="seconds of iterations, one thread (log scale)")
+    axes.set(yscale="log", ylabel="validation error, % (± standard error, log scale)")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_locator(NullLocator())
+    figure.suptitle("Digits, 50 labels: squares are the systems compared with; filled: nothing cheaper is better")
     axes.grid(alpha=0.3)
-    figure.legend(loc="outside right upper", fontsize=7, frameon=False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     with replacing(RESULTS / "frontier.png") as path:
         figure.savefig(path, dpi=110, format="png")
-    write_text(RESULTS / "frontier.md", "`python -m benchmarks.frontier`\n\n" + "\n".join(lines) + "\n")
+    head = f"`python -m benchmarks.frontier`, labelled subsets {', '.join(sorted(shared))}.\n\n"
+    write_text(RESULTS / "frontier.md", head + "\n".join(lines) + "\n")
     print("\n".join(lines))
 
 
