@@ -33,6 +33,7 @@ COMMON: dict[PresetName, Values] = {
         "epsilon": 1e-8,
         "generator_width": 64,
         "discriminator_width": 96,
+        "features": 384,  # four times the width, as published
     },
     "fast": {
         "generators": 4,
