@@ -1,5 +1,6 @@
 """``bayesgan table1``: the grid of the paper's Table 1, or any part of it."""
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -99,7 +100,7 @@ def _command(grid: Any, out: Path) -> str:
     words += [] if grid.labels is None else ["--labels", ",".join(map(str, grid.labels))]
     words += ["--subsets", str(grid.subsets), "--preset", grid.preset]
     for name, value in grid.overrides.items():
-        words += ["--set", f"{name}={value}"]
+        words += ["--set", f"{name}={json.dumps(value)}"]
     return shlex.join([*words, "--out", out.name])
 
 
