@@ -1,16 +1,16 @@
-"""The time–error frontier on digits: error of the cases of ``benchmarks/digits.py`` against what they cost.
+"""The time–error frontier: error of the cases of ``benchmarks/choices.py`` against what they cost.
 
-python -m benchmarks.frontier        (two minutes, after python benchmarks/digits.py)
+python -m benchmarks.frontier DATASET       (minutes, after python -m benchmarks.choices DATASET)
 
-Errors are those of results/digits/choices.json. Seconds are iterations times the seconds of one, measured here for all
+Errors are those of results/DATASET/choices.json. Seconds are iterations times the seconds of one, measured here for all
 cases in turn, several times over, on one thread: those of the runs themselves depend on what else the machine did.
-Writes results/digits/frontier.png and .md.
+Writes results/DATASET/frontier.png and .md.
 """
 
 import json
 import math
 import statistics
-from pathlib import Path
+import sys
 from typing import Any
 
 import torch
@@ -18,14 +18,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from bayesgan import environment
-from bayesgan.data.images import load
+from bayesgan.data.images import default_folder, load
 from bayesgan.data.labels import labelled_set
 from bayesgan.experiments.images import image_gan
+from bayesgan.experiments.titles import DATASETS
 from bayesgan.files import replacing, write_text
 from bayesgan.gan import BayesianGAN
 from bayesgan.presets import image_settings
 from bayesgan.settings import Settings
-from benchmarks.digits import CASES, LABELS, RESULTS
+from benchmarks.choices import STUDIES, Study
 from benchmarks.workload import seconds
 
 REPETITIONS, ITERATIONS = 5, 4
@@ -33,21 +34,21 @@ OFFSETS = ((6, 6), (6, -12), (-16, 6), (-16, -12))  # of numbers beside points, 
 LEAST = 2  # labelled subsets that a point needs
 
 
-def prepared(name: str, device: torch.device) -> BayesianGAN:
+def prepared(study: Study, name: str, device: torch.device) -> BayesianGAN:
     """A GAN of the case, a few iterations old."""
-    method, changes = CASES[name]
-    images = load("digits", Path(), "validation")
-    labelled = labelled_set("digits", images.train_labels, LABELS, 100)
-    gan = image_gan(image_settings("fast", method, "digits", **changes), images, labelled, 0, device)
+    method, changes = study.cases[name]
+    images = load(study.dataset, default_folder(), "validation")
+    labelled = labelled_set(study.dataset, images.train_labels, study.labels, 100)
+    gan = image_gan(image_settings("fast", method, study.dataset, **changes), images, labelled, 0, device)
     for _ in range(ITERATIONS):
         gan.iterate()
     return gan
 
 
-def measured(names: list[str]) -> dict[str, float]:
+def measured(study: Study, names: list[str]) -> dict[str, float]:
     """Seconds of a whole run of each case, from the median over repetitions of those of an iteration."""
     device = environment.use("cpu", 1)
-    gans = {name: prepared(name, device) for name in names}
+    gans = {name: prepared(study, name, device) for name in names}
     times: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(REPETITIONS):
         for name, gan in gans.items():
@@ -62,7 +63,8 @@ def _iterations(settings: Settings) -> int:
 
 def main() -> None:
     """Measure, draw and write."""
-    runs: dict[str, dict[str, Any]] = json.loads((RESULTS / "choices.json").read_text())
+    study = STUDIES[sys.argv[1]]
+    runs: dict[str, dict[str, Any]] = json.loads((study.results / "choices.json").read_text())
     errors = {
         name: {subset: 100 * each["test_error"] for subset, each in by_subset.items() if "stopped" not in each}
         for name, by_subset in runs.items()
@@ -70,7 +72,7 @@ def main() -> None:
     several = {name: each for name, each in errors.items() if len(each) >= LEAST}
     shared = set.intersection(*(set(each) for each in several.values()))  # the same subsets for all, or none compares
     points = {name: [each[subset] for subset in sorted(shared)] for name, each in several.items()}
-    costs = measured(list(points))
+    costs = measured(study, list(points))
     rows = sorted(points, key=lambda name: costs[name])
     best = math.inf
     lines = ["| | setting | seconds | error, % | ± s.e. | subsets | |", "|---|---|---|---|---|---|---|"]
@@ -85,7 +87,7 @@ def main() -> None:
             f"| {number} | {name} | {costs[name]:.0f} | {error:.1f} | {spread:.1f} | {len(points[name])} | "
             f"{'frontier' if frontier else ''} |"
         )
-        ours = CASES[name][0] == "bayesgan"
+        ours = study.cases[name][0] == "bayesgan"
         axes.errorbar(
             costs[name], error, spread, fmt="o" if ours else "s", capsize=2, color="black" if ours else "grey",
             markerfacecolor="black" if ours and frontier else "grey" if frontier else "white",
@@ -98,13 +100,16 @@ def main() -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
-    figure.suptitle("Digits, 50 labels: squares are the systems compared with; filled: nothing cheaper is better")
+    figure.suptitle(
+        f"{DATASETS[study.dataset]}, {study.labels} labels: squares are the systems compared with; "
+        "filled: nothing cheaper is better"
+    )
     axes.grid(alpha=0.3)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
-    with replacing(RESULTS / "frontier.png") as path:
+    with replacing(study.results / "frontier.png") as path:
         figure.savefig(path, dpi=110, format="png")
-    head = f"`python -m benchmarks.frontier`, labelled subsets {', '.join(sorted(shared))}.\n\n"
-    write_text(RESULTS / "frontier.md", head + "\n".join(lines) + "\n")
+    head = f"`python -m benchmarks.frontier {study.dataset}`, labelled subsets {', '.join(sorted(shared))}.\n\n"
+    write_text(study.results / "frontier.md", head + "\n".join(lines) + "\n")
     print("\n".join(lines))
 
 

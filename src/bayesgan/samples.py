@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from torch import Tensor
 
@@ -10,6 +11,17 @@ from bayesgan.files import open_tensors, write_tensors
 Sample = dict[str, Tensor]  # generators, discriminators, and the statistics of each
 
 DIGITS = 8  # of an iteration in a file name, so that names sort as numbers do
+
+
+class Samples(Protocol):
+    """Collected samples, wherever they are."""
+
+    @property
+    def iterations(self) -> list[int]:
+        """The collected iterations, in order."""
+
+    def load(self, iteration: int, population: str) -> Tensor:
+        """The rows of ``population``, one for each chain, at ``iteration``."""
 
 
 class SampleSet:

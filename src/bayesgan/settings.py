@@ -115,8 +115,22 @@ class Settings(BaseModel):
         return self
 
 
-class ImageSettings(Settings):
-    """The same for images: the DCGAN pair and its training. Predictions need a sample, at any temperature."""
+class ClassifierSettings(Settings):
+    """The same where predictions are wanted, which need a sample at any temperature."""
+
+    @property
+    def _needs_samples(self) -> bool:
+        return True
+
+
+class VectorSettings(ClassifierSettings):
+    """The same for vectors: two MLPs and their training."""
+
+    hidden: Count = 200  # units of each network
+
+
+class ImageSettings(ClassifierSettings):
+    """The same for images: the DCGAN pair and its training."""
 
     noise_dim: Count = 100
     generator_width: Count = 64  # channels of the widest map; deeper ones have twice as many each
@@ -128,10 +142,6 @@ class ImageSettings(Settings):
     minibatch_discrimination: bool = False
     feature_normalisation: bool = False
     layer_noise: NotNegative = 0.0  # deviation of Gaussian noise on the inputs of every discriminator layer
-
-    @property
-    def _needs_samples(self) -> bool:
-        return True
 
 
 S = TypeVar("S", bound=Settings)

@@ -7,7 +7,7 @@ import torch
 import typer
 
 from bayesgan import __version__
-from bayesgan.cli import data, figures, images, synthetic, table1
+from bayesgan.cli import data, figures, images, synthetic, table1, trained
 from bayesgan.cli.shared import console
 from bayesgan.errors import BayesganError
 
@@ -19,6 +19,10 @@ app = typer.Typer(
 app.command()(images.demo)
 app.command()(images.train)
 app.command()(images.presets)
+app.command()(trained.predict)
+app.command()(trained.suggest)
+app.command()(trained.generate)
+app.command()(trained.evaluate)
 app.command()(table1.table1)
 app.command()(figures.figures)
 app.add_typer(data.app, name="data")

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 from bayesgan.data import checking, downloads
 from bayesgan.data.fetching import File
-from bayesgan.data.images import NAMES, default_folder
+from bayesgan.data.images import NAMES, ImageSetName, default_folder, load
 from bayesgan.errors import BayesganError
 
 app = typer.Typer(help="Get the image sets, and check what is there.", no_args_is_help=True)
@@ -64,6 +64,27 @@ def check(
                 print(f"  {finding.path.relative_to(folder / name)}: {finding.state}{note}")
     if damaged:
         raise BayesganError(" ".join(damaged))
+
+
+@app.command()
+def export(
+    name: Annotated[ImageSetName, typer.Argument(help="Which image set.")],
+    out: Annotated[Path, typer.Argument(help="Folder for the pictures, new or empty.")],
+    labels: Annotated[int, typer.Option(help="How many training images show their label.", min=0)] = 100,
+    subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
+    data_dir: DataDir = None,
+) -> None:
+    """Write an image set as PNG files in folders, to try out what your own pictures would do."""
+    from bayesgan.data.folders import write_folders
+    from bayesgan.data.labels import LabelledImages, labelled_set
+
+    images = load(name, data_dir or default_folder())
+    data = LabelledImages(images, labelled_set(name, images.train_labels, labels, subset))
+    train, test = write_folders(data, out)
+    print(
+        f"{len(images.train)} training pictures, {labels} of them in class folders, are in {train}, "
+        f"{len(images.test)} test pictures in {test}."
+    )
 
 
 def _known(names: Sequence[str]) -> tuple[str, ...]:

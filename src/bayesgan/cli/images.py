@@ -1,6 +1,7 @@
 """``bayesgan train``, ``bayesgan presets`` and ``bayesgan demo``: classifiers of images from few labels."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,12 +19,28 @@ from bayesgan.presets import PRESETS, PresetName, described
 from bayesgan.training import Metrics
 
 EVERY = 100  # iterations between evaluations
+SHOWN = 10  # files that are not used
 RESUMING = {"resume", "checkpoint", "data_dir", "threads", "device"}  # options of a session, not of a run
 
 
 def train(
     context: typer.Context,
     dataset: Annotated[ImageSetName, typer.Option(help="The image set.")] = "mnist",
+    images: Annotated[
+        Path | None,
+        typer.Option(help="Your own pictures instead: a folder of class folders, with 'unlabelled' beside them."),
+    ] = None,
+    labels_file: Annotated[
+        Path | None, typer.Option(help="Their labels, if they lie in one folder: CSV with the header file,label.")
+    ] = None,
+    test_images: Annotated[Path | None, typer.Option(help="Pictures to test on, in a folder of the same form.")] = None,
+    held_out: Annotated[
+        float, typer.Option(help="Share of the labelled pictures to test on if there are no others.", min=0.0, max=0.9)
+    ] = 0.2,
+    size: Annotated[
+        int | None,
+        typer.Option(help="Pixels of a side of your pictures.", min=8, max=256, show_default="chosen from them"),
+    ] = None,
     labels: Annotated[str, typer.Option(help="N_s, how many images show their label: a number, or 'all'.")] = "100",
     subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
     method: Annotated[ImageMethod, typer.Option(help="The system to train.")] = "bayesgan",
@@ -50,12 +67,13 @@ def train(
     threads: Threads = None,
     device: Device = "cpu",
 ) -> None:
-    """Train a system on images of which a few show their label.
+    """Train a system on images of which a few show their label: a known set, or your own (--images).
 
     The same command run again goes on where it was stopped, and so does --resume FOLDER. Started by torchrun, several
     processes share the chains: torchrun --nproc-per-node 2 -m bayesgan train …
     """
-    from bayesgan.experiments.images import Task, Training, resumed  # takes a second, which --help need not
+    from bayesgan.data.own import OwnImages, similar
+    from bayesgan.experiments.images import Task, Training, data_of, resumed  # takes a second, which --help need not
     from bayesgan.ranks import together
 
     if resume is not None:
@@ -65,16 +83,37 @@ def train(
         overrides = dict(assignment(each) for each in change or [])
         overrides |= {} if temperature is None else {"temperature": temperature}
         overrides |= {} if prior is None else {"prior_variance": None if prior == "flat" else prior}
-        task = Task(dataset, _count(labels), subset, method, preset, seed, split, every, overrides)
-        folder = out or Path(f"{dataset}-{labels}-{method}-subset{subset}-seed{seed}")
-    settings = task.settings  # bad settings are refused before anything is read
+        if images is None:
+            _refuse(
+                context,
+                ("labels_file", "test_images", "held_out", "size"),
+                "{} is for your own pictures: give --images too.",
+            )
+            task = Task(dataset, _count(labels), subset, method, preset, seed, split, every, overrides)
+            folder = out or Path(f"{dataset}-{labels}-{method}-subset{subset}-seed{seed}")
+        else:
+            _refuse(
+                context,
+                ("dataset", "labels", "subset", "split"),
+                "{} is for the known image sets: leave it out beside --images.",
+            )
+            places = [None if path is None else str(path.resolve()) for path in (images, labels_file, test_images)]
+            own = OwnImages(str(places[0]), places[1], places[2], held_out, size)
+            # Any image set's settings, until the pictures are read.
+            task = Task("own", "all", 0, method, preset, seed, "test", every, overrides, own, "digits")
+            folder = out or Path(f"{images.resolve().name}-{method}-seed{seed}")
+    task.settings  # noqa: B018  # bad settings are refused before anything is read
     chosen = environment.use(device, threads)
+    data = data_of(task, data_dir or default_folder())
+    if task.own is not None and resume is None:
+        task = replace(task, like=similar(data.images.train.shape[1:]))
+    settings = task.settings
     with together(chosen) as ranks:
-        training = Training(task, folder, data_dir or default_folder(), chosen, checkpoint, ranks)
+        training = Training(task, folder, data_dir or default_folder(), chosen, checkpoint, ranks, data)
         if not ranks.first:
             training.train()
             return
-        _say_labelled(training)
+        _say_data(training)
         with locked(folder), progress_bar() as progress:
             bar = progress.add_task("0", total=settings.iterations, completed=training.gan.iteration, note="")
 
@@ -124,11 +163,17 @@ def demo(
 
 def _refuse_beside_resume(context: typer.Context) -> None:
     """Say so where an option would change what is gone on with: it would be ignored."""
-    for name in context.params.keys() - RESUMING:
+    others = tuple(context.params.keys() - RESUMING)
+    _refuse(context, others, "--resume takes everything from the folder that it names: leave out {}.")
+
+
+def _refuse(context: typer.Context, names: tuple[str, ...], sentence: str) -> None:
+    """Say so where an option was given that would be ignored."""
+    for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            option = "--set" if name == "change" else f"--{name}"
-            raise BayesganError(f"--resume takes everything from the folder that it names: leave out {option}.")
+            option = "--set" if name == "change" else f"--{name.replace('_', '-')}"
+            raise BayesganError(sentence.format(option))
 
 
 def _count(text: str) -> int | Literal["all"]:
@@ -139,14 +184,28 @@ def _count(text: str) -> int | Literal["all"]:
     return int(text)
 
 
-def _say_labelled(training: Any) -> None:
-    count, size = len(training.labelled.indices), len(training.images.train)
-    console.print(
-        f"{training.task.dataset}: {size} training images, {count} of them labelled "
-        f"(subset {training.task.subset}, sha256 {training.labelled.sha256}).",
-        highlight=False,
-        soft_wrap=True,
-    )
+def _say_data(training: Any) -> None:
+    task, data = training.task, training.data
+    count, size = len(data.labelled.indices), len(data.images.train)
+    name = task.dataset if task.own is None else data.images.name
+    lines = [
+        f"{name}: {size} training images, {count} of them labelled "
+        f"({'' if task.own else f'subset {task.subset}, '}sha256 {data.labelled.sha256})."
+    ]
+    if task.own is not None:
+        channels, height, width = data.images.train.shape[1:]
+        lines += [
+            f"Classes: {', '.join(data.images.classes)}. Tested on {len(data.images.test)} pictures"
+            f"{' held out of the labelled ones' if task.own.test_images is None else ''}.",
+            f"Pictures are brought to {height}×{width} pixels, {'grey' if channels == 1 else 'in colour'}; settings: "
+            f"preset {task.preset} as for {task.like}.",
+        ]
+        if data.skipped:
+            lines.append(f"{len(data.skipped)} files are not used:")
+            lines += [f"  {each}" for each in data.skipped[:SHOWN]]
+            lines += [f"  … and {len(data.skipped) - SHOWN} more"] if len(data.skipped) > SHOWN else []
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _note(metrics: Metrics) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayesgan.data.images import Images
 from bayesgan.errors import BayesganError
 
 
@@ -15,6 +16,16 @@ class LabelledSet:
 
     indices: np.ndarray  # (N_s,) int64, sorted
     sha256: str  # of the text "name/N_s/subset/", the indices and their labels, both as little-endian int64
+
+
+@dataclass(frozen=True)
+class LabelledImages:
+    """Images of which some show their class."""
+
+    images: Images
+    labelled: LabelledSet
+    files: tuple[str, ...] = ()  # names of the training images, where they are files
+    skipped: tuple[str, ...] = ()  # a few words on every file that is not used
 
 
 def labelled_set(name: str, labels: np.ndarray, count: int, subset: int) -> LabelledSet:
@@ -36,10 +47,15 @@ def labelled_set(name: str, labels: np.ndarray, count: int, subset: int) -> Labe
     quotas = _quotas(np.bincount(members, minlength=len(classes)), count, class_order)
     chosen = [order[members[order] == each][:quota] for each, quota in enumerate(quotas)]
     indices = np.sort(np.concatenate([np.empty(0, np.int64), *chosen])).astype(np.int64)
+    return LabelledSet(indices, hashed(text, indices, labels))
+
+
+def hashed(text: str, indices: np.ndarray, labels: np.ndarray) -> str:
+    """The sha256 of a labelled set that ``text`` names: ``indices`` of images, of which all have ``labels``."""
     digest = hashlib.sha256(f"{text}/".encode())
     digest.update(indices.astype("<i8").tobytes())
     digest.update(labels[indices].astype("<i8").tobytes())
-    return LabelledSet(indices, digest.hexdigest())
+    return digest.hexdigest()
 
 
 def _quotas(sizes: np.ndarray, count: int, order: np.ndarray) -> np.ndarray:

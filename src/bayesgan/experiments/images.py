@@ -11,21 +11,24 @@ import torch
 from torch import Tensor
 
 from bayesgan import __version__
+from bayesgan.architectures import pair
+from bayesgan.data import own as own_images
 from bayesgan.data.images import Images, ImageSetName, load
-from bayesgan.data.labels import LabelledSet, labelled_set
+from bayesgan.data.labels import LabelledImages, LabelledSet, labelled_set
+from bayesgan.data.own import OwnImages
 from bayesgan.draws import Labels
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.panels import draw_panels, pictures
-from bayesgan.files import read_text, write_tensors, write_text
+from bayesgan.files import write_tensors, write_text
 from bayesgan.gan import BayesianGAN
 from bayesgan.methods import ImageMethod
-from bayesgan.networks import SMALLEST, Discriminator, Generator
 from bayesgan.predictive import ModelAverage
 from bayesgan.presets import PresetName, image_settings
 from bayesgan.ranks import ALONE, Ranks
 from bayesgan.rng import stream
 from bayesgan.samples import Sample
 from bayesgan.settings import ImageSettings, parse_settings
+from bayesgan.trained import read_config
 from bayesgan.training import Metrics, Progress, Run
 
 GENERATED = 1000  # images that the fake class is tried on
@@ -35,7 +38,7 @@ GENERATED = 1000  # images that the fake class is tried on
 class Task:
     """What to train on what. ``overrides`` replace values of the preset."""
 
-    dataset: ImageSetName = "mnist"
+    dataset: ImageSetName | Literal["own"] = "mnist"
     labels: int | Literal["all"] = 100  # N_s
     subset: int = 0  # which labelled set
     method: ImageMethod = "bayesgan"
@@ -44,17 +47,23 @@ class Task:
     split: Literal["test", "validation"] = "test"  # the images that errors are counted on
     every: int = 100  # iterations between evaluations
     overrides: dict[str, Any] = field(default_factory=dict)
+    own: OwnImages | None = None  # the pictures of the data set "own",
+    like: ImageSetName | None = None  # and the image set whose settings suit them
 
     @property
     def settings(self) -> ImageSettings:
         """Every number of the run."""
-        return image_settings(self.preset, self.method, self.dataset, **self.overrides)
+        return image_settings(self.preset, self.method, self._kind, **self.overrides)
+
+    @property
+    def _kind(self) -> ImageSetName:
+        return self.like or self.dataset  # type: ignore[return-value]  # "own" is always like another
 
     @property
     def changed(self) -> dict[str, Any]:
         """The settings that are not those of the preset."""
         ours = self.settings.model_dump(mode="json")
-        preset = image_settings(self.preset, self.method, self.dataset).model_dump(mode="json")
+        preset = image_settings(self.preset, self.method, self._kind).model_dump(mode="json")
         return {name: value for name, value in ours.items() if value != preset[name]}
 
     @property
@@ -66,23 +75,38 @@ class Task:
 def resumed(folder: Path) -> Task:
     """The task of the run in ``folder``, from its config.json."""
     path = folder / "config.json"
-    if not path.exists():
-        raise BayesganError(f"{folder} holds no run to go on with: it has no config.json.")
+    config = read_config(folder)
+    if config.get("version") != __version__:
+        raise BayesganError(
+            f"{folder} was made by bayesgan {config.get('version')}, this is {__version__}: go on with that version."
+        )
     try:
-        config = json.loads(read_text(path))
-        if config["version"] != __version__:
-            raise BayesganError(
-                f"{folder} was made by bayesgan {config['version']}, this is {__version__}: go on with that version."
-            )
         settings = parse_settings(ImageSettings, **config["settings"])
         names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "every")
-        task = Task(**{name: config[name] for name in names}, overrides=settings.model_dump(mode="json"))
+        own = None if config.get("own") is None else OwnImages(**config["own"])
+        task = Task(
+            **{name: config[name] for name in names},
+            overrides=settings.model_dump(mode="json"),
+            own=own,
+            like=config.get("like"),
+        )
         whole = [task.subset, task.seed, task.every, *([] if task.labels == "all" else [task.labels])]
         if not all(type(number) is int and number >= 0 for number in whole) or task.split not in ("test", "validation"):
+            raise ValueError
+        if (task.dataset == "own") != (own is not None) or (own is None) != (task.like is None):
             raise ValueError
         return task
     except (ValueError, KeyError, TypeError):
         raise BayesganError(f"{path} is damaged: without it the run cannot be gone on with.") from None
+
+
+def data_of(task: Task, data_dir: Path) -> LabelledImages:
+    """The images of the task, and which of them show their label."""
+    if task.own is not None:
+        return own_images.read(task.own)
+    images = load(task.dataset, data_dir, task.split)  # type: ignore[arg-type]  # not "own"
+    count = len(images.train) if task.labels == "all" else task.labels
+    return LabelledImages(images, labelled_set(task.dataset, images.train_labels, count, task.subset))
 
 
 class Training:
@@ -95,6 +119,7 @@ class Training:
         device: to compute on.
         checkpoint_seconds: at least so long between two checkpoints.
         ranks: the processes that share the chains, if there are several.
+        data: the images of the task, where they have been read already.
     """
 
     def __init__(
@@ -105,16 +130,19 @@ class Training:
         device: torch.device,
         checkpoint_seconds: float = 30.0,
         ranks: Ranks = ALONE,
+        data: LabelledImages | None = None,
     ) -> None:
         self.task = task
         self.folder = folder
-        self.images = load(task.dataset, data_dir, task.split)
-        self.labelled = _labelled(task, self.images)
+        self.data = data or data_of(task, data_dir)
+        self.images, self.labelled = self.data.images, self.data.labelled
         self.test = torch.from_numpy(self.images.test).to(device)
         self.test_labels = torch.from_numpy(self.images.test_labels).to(device)
         self.gan = image_gan(task.settings, self.images, self.labelled, task.seed, device, ranks)
         self.average = ModelAverage(self.gan.discriminator, self.gan.classes, self.test)
         identity = task.identity | {
+            "shape": list(self.images.train.shape[1:]),
+            "classes": [] if self.gan.labels is None else list(self.images.classes),
             "labelled_sha256": self.labelled.sha256,
             "test_sha256": hashlib.sha256(self.images.test.tobytes()).hexdigest(),
         }
@@ -223,32 +251,12 @@ def image_gan(
     ranks: Ranks = ALONE,
 ) -> BayesianGAN:
     """The Bayesian GAN of ``settings`` on ``images``, of which ``labelled`` show their class."""
-    shape = images.train.shape[1:]
-    if min(shape[1:]) < SMALLEST:
-        raise BayesganError(
-            f"Images of {shape[1]}×{shape[2]} pixels are too small: both sides need {SMALLEST} or more."
-        )
     labels = None
     if len(labelled.indices) > 0:
         classes = images.train_labels[labelled.indices]
         labels = Labels(_tensor(labelled.indices, device), _tensor(classes, device), len(images.classes))
-    discriminator = Discriminator(
-        shape,
-        classes=1 if labels is None else labels.number,
-        width=settings.discriminator_width,
-        normalisation=settings.normalisation,
-        layer_noise=settings.layer_noise,
-        feature_normalisation=settings.feature_normalisation,
-        minibatch_discrimination=settings.minibatch_discrimination,
-        features=settings.features,
-    )
-    generator = Generator(settings.noise_dim, shape, settings.generator_width, settings.normalisation)
+    generator, discriminator = pair(settings, images.train.shape[1:], 1 if labels is None else labels.number)
     return BayesianGAN(settings, generator, discriminator, _tensor(images.train, device), seed, labels, ranks)
-
-
-def _labelled(task: Task, images: Images) -> LabelledSet:
-    count = len(images.train) if task.labels == "all" else task.labels
-    return labelled_set(task.dataset, images.train_labels, count, task.subset)
 
 
 def _tensor(array: np.ndarray, device: torch.device) -> Tensor:

@@ -4,16 +4,19 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 from bayesgan.chains import Population
+from bayesgan.data.pictures import picture
+from bayesgan.draws import as_bytes
 from bayesgan.errors import BayesganError
 from bayesgan.files import replacing
 from bayesgan.samples import DIGITS, SampleSet
 
 GAP = 2  # pixels between pictures
 SMALLEST_SIDE = 56  # of a picture in the panel: small images are enlarged, pixel by pixel
+CAPTION = 14  # pixels of a line of text
 
 
 def pictures(generator: Population, samples: SampleSet, iteration: int, noise: Tensor) -> Tensor:
@@ -30,20 +33,14 @@ def pictures(generator: Population, samples: SampleSet, iteration: int, noise: T
             "of its run: put the right file back, or train again."
         )
     with torch.no_grad():
-        images = generator(theta, noise, statistics)
-    return images.add(1.0).mul(127.5).round().clamp(0, 255).to(torch.uint8)
-
-
-def picture(pixels: np.ndarray) -> Image.Image:
-    """An image of (channels, height, width) bytes: grey with one channel, in colour with three."""
-    return Image.fromarray(pixels[0] if len(pixels) == 1 else np.ascontiguousarray(pixels.transpose(1, 2, 0)))
+        return as_bytes(generator(theta, noise, statistics))
 
 
 def panel(pictures: Tensor) -> Image.Image:
     """One image of (rows, columns, channels, height, width) bytes."""
     pixels = pictures.cpu().numpy()
     rows, columns, channels, height, width = pixels.shape
-    factor = max(1, -(-SMALLEST_SIDE // min(height, width)))
+    factor = _factor(height, width)
     pixels = pixels.repeat(factor, axis=3).repeat(factor, axis=4)
     height, width = height * factor, width * factor
     canvas = np.full((channels, rows * (height + GAP) - GAP, columns * (width + GAP) - GAP), 255, np.uint8)
@@ -58,3 +55,24 @@ def draw_panels(pictures: Tensor, path: Path) -> None:
     """Write the panel of ``pictures`` as PNG."""
     with replacing(path) as temporary:
         panel(pictures).save(temporary, format="PNG")
+
+
+def draw_sheet(pictures: np.ndarray, captions: list[str], path: Path, columns: int = 10) -> None:
+    """Write ``pictures`` (n, channels, height, width), each with a line of text below it, as PNG."""
+    factor = _factor(*pictures.shape[2:])
+    width, height = pictures.shape[3] * factor, pictures.shape[2] * factor
+    columns = min(columns, len(pictures))
+    rows = -(-len(pictures) // columns)
+    step_x, step_y = width + 2 * GAP, height + CAPTION + 2 * GAP
+    canvas = Image.new("RGB", (columns * step_x, rows * step_y), "white")
+    drawing, font = ImageDraw.Draw(canvas), ImageFont.load_default()
+    for number, (pixels, caption) in enumerate(zip(pictures, captions, strict=True)):
+        left, top = number % columns * step_x + GAP, number // columns * step_y + GAP
+        canvas.paste(picture(pixels).resize((width, height), Image.Resampling.NEAREST), (left, top))
+        drawing.text((left + width / 2, top + height), caption, fill="black", font=font, anchor="ma")
+    with replacing(path) as temporary:
+        canvas.save(temporary, format="PNG")
+
+
+def _factor(height: int, width: int) -> int:
+    return max(1, -(-SMALLEST_SIDE // min(height, width)))

@@ -1,30 +1,9 @@
-"""Where does the posterior earn its cost? Digits with 50 labels, one setting changed at a time.
+"""What is compared on digits with 50 labels (``benchmarks/choices.py``)."""
 
-python benchmarks/digits.py [SUBSETS [WORD]]      (100,101,102,103,104 by default; WORD: cases whose name contains it;
-                                                   stopped and started again, it goes on)
-
-Settings are chosen here: on labelled subsets that no result is reported on, and on 297 validation images cut from the
-training images. Writes results/digits/choices.md and .json; the runs go to choices/. Twenty minutes a subset, on one
-thread.
-"""
-
-import json
-import math
-import re
-import sys
-from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
-from bayesgan import environment
-from bayesgan.errors import BayesganError
-from bayesgan.experiments.images import Task, Training
-from bayesgan.files import write_text
-
-RESULTS = Path(__file__).parents[1] / "results" / "digits"
-RUNS = Path("choices")
 LABELS = 50
-SUBSETS = (100, 101, 102, 103, 104)
+EVERY = 250  # iterations between evaluations
 
 # Every setting that matters is stated, so that a change of the presets does not change this experiment: it is the
 # preset `fast` as it is now.
@@ -112,75 +91,3 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "8 pairs": ("bayesgan", PAIRS | {"generators": 8, "discriminators": 8}),
     "DCGAN-10": ("dcgan10", NETWORKS),
 }
-
-
-def folder(name: str, subset: int) -> Path:
-    """Where the run of a case goes."""
-    return RUNS / re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") / str(subset)
-
-
-def train(name: str, subset: int) -> str:
-    """Train one case on one labelled subset, going on with what is there; the seed is the subset's number."""
-    method, settings = CASES[name]
-    task = Task("digits", LABELS, subset, method, "fast", subset, "validation", every=250, overrides=settings)
-    try:
-        training = Training(task, folder(name, subset), Path(), environment.use("cpu", 1))
-        return str(training.train()["test_errors"])
-    except BayesganError as error:
-        write_text(folder(name, subset) / "summary.json", json.dumps({"stopped": str(error)}) + "\n")
-        return str(error)
-
-
-def finished() -> dict[str, dict[int, Any]]:
-    """The summaries of all runs that have ended, by case and subset."""
-    results: dict[str, dict[int, Any]] = {}
-    for name in CASES:
-        for subset in SUBSETS:
-            path = folder(name, subset) / "summary.json"
-            if path.exists():
-                results.setdefault(name, {})[subset] = json.loads(path.read_text())
-    return results
-
-
-def formatted(results: dict[str, dict[int, Any]]) -> str:
-    """The table."""
-    lines = [
-        "| setting | errors of the model average, by subset | mean, % | ± s.e. | single networks, % | seconds |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, runs in results.items():
-        done = [each for each in runs.values() if "stopped" not in each]
-        if not done:
-            lines.append(f"| {name} | {next(iter(runs.values()))['stopped']} | | | | |")
-            continue
-        errors = [100 * each["test_error"] for each in done]
-        counts = ", ".join(f"{subset}: {each['test_errors']}" for subset, each in runs.items() if each in done)
-        members = [100 * mean(each["chain_errors"]) for each in done]
-        spread = f"{stdev(errors) / math.sqrt(len(errors)):.1f}" if len(errors) > 1 else "–"
-        seconds = mean(each["seconds"] for each in done)
-        lines.append(f"| {name} | {counts} | {mean(errors):.1f} | {spread} | {mean(members):.1f} | {seconds:.0f} |")
-    return "\n".join(lines)
-
-
-def record() -> None:
-    """Write the table of all runs that have ended."""
-    results = finished()
-    head = f"`python benchmarks/digits.py`: digits, {LABELS} labels, 297 validation images."
-    write_text(RESULTS / "choices.md", f"{head}\n\n{formatted(results)}\n")
-    write_text(RESULTS / "choices.json", json.dumps(results, indent=1) + "\n")
-
-
-def main() -> None:
-    """Train every case, or those whose name contains a word, on one subset after another."""
-    subsets = [int(word) for word in sys.argv[1].split(",")] if len(sys.argv) > 1 else SUBSETS
-    word = sys.argv[2] if len(sys.argv) > 2 else ""
-    for subset in subsets:
-        for name in CASES:
-            if word not in name or (folder(name, subset) / "summary.json").exists():
-                continue
-            print(subset, name, train(name, subset), flush=True)
-            record()
-
-
-if __name__ == "__main__":
-    main()

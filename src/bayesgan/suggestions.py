@@ -1,0 +1,44 @@
+"""Which points are most worth a label: those that the sampled networks disagree about, and of all sorts."""
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from bayesgan.errors import BayesganError
+from bayesgan.trained import Posterior
+
+CANDIDATES = 10  # times the budget: the points of highest mutual information, which are then spread out
+
+
+def suggested(posterior: Posterior, x: np.ndarray, budget: int, seed: int = 0) -> np.ndarray:
+    """Indices (budget,) into the unlabelled points ``x``, highest mutual information first.
+
+    A label is worth most where it decides between the sampled networks: the mutual information of the class and the
+    weights is what it is expected to tell about them (Houlsby et al. 2011, https://arxiv.org/abs/1112.5745). The very
+    first of that order are often alike, so as many clusters as the budget are made of the features of the candidates,
+    weighted by their information, and each gives the one nearest to its centre (Zhdanov 2019,
+    https://arxiv.org/abs/1901.05954).
+    """
+    if budget < 1:
+        raise BayesganError(f"A budget of {budget} labels is none: give at least 1.")
+    if len(x) <= budget:
+        budget = len(x)
+    information = posterior.uncertainty(x).mutual_information
+    candidates = np.argsort(-information, kind="stable")[: CANDIDATES * budget]
+    if len(candidates) <= budget:
+        return candidates
+    return candidates[spread(posterior.features(x[candidates]), information[candidates], budget, seed)]
+
+
+def spread(features: np.ndarray, weights: np.ndarray, number: int, seed: int = 0) -> np.ndarray:
+    """Indices of ``number`` of the points that stand for all of them, in order: one for each cluster of ``features``.
+
+    ``weights`` say how much each point pulls its cluster's centre.
+    """
+    weights = weights / max(weights.max(), 1e-12) + 1e-6
+    means = KMeans(number, n_init=4, random_state=seed).fit(features, sample_weight=weights)
+    distances = means.transform(features)
+    chosen: list[int] = []
+    for cluster in range(number):
+        order = np.argsort(distances[:, cluster], kind="stable")
+        chosen.append(next(int(point) for point in order if point not in chosen))
+    return np.sort(np.array(chosen))

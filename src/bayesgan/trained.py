@@ -1,0 +1,264 @@
+"""A trained posterior: predictions, what they are unsure of, and pictures."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bayesgan import environment
+from bayesgan.architectures import pair
+from bayesgan.chains import Population
+from bayesgan.draws import as_bytes
+from bayesgan.errors import BayesganError
+from bayesgan.files import read_text
+from bayesgan.predictive import ModelAverage, Uncertainty, batches
+from bayesgan.rng import stream
+from bayesgan.samples import Sample, Samples, SampleSet
+from bayesgan.settings import ImageSettings, Settings, parse_settings
+
+Generated = tuple[int, int]  # collected iteration and chain of a generator
+
+
+class Posterior:
+    """Sampled networks, all of one architecture.
+
+    It is made by :func:`load`; iterating over it gives the posterior of each collected iteration by itself.
+
+    Args:
+        settings: of the run.
+        shape: of a point: (channels, height, width), or (d,).
+        classes: names of the K classes; none for a run without labels.
+        samples: the collected weights.
+        device: to compute on.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        shape: Sequence[int],
+        classes: Sequence[str],
+        samples: Samples,
+        device: torch.device,
+    ) -> None:
+        self.settings = settings
+        self.shape = tuple(shape)
+        self.classes = tuple(classes)
+        self.samples = samples
+        self.device = device
+        generator, discriminator = pair(settings, self.shape, max(1, len(self.classes)))
+        self._generator, self._discriminator = Population(generator), Population(discriminator)
+
+    def __iter__(self) -> Iterator["Posterior"]:
+        """The same with the networks of one collected iteration, one iteration after another."""
+        for iteration in self.samples.iterations:
+            only = _Chosen(self.samples, [iteration])
+            yield Posterior(self.settings, self.shape, self.classes, only, self.device)
+
+    def __len__(self) -> int:
+        """How many iterations were collected."""
+        return len(self.samples.iterations)
+
+    # Predictions
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """Class probabilities (n, K), averaged over all sampled discriminators (Eq. 5).
+
+        ``x`` is (n, height, width) or (n, height, width, channels) of bytes, or (n, d) of numbers.
+        """
+        return self._average(x).probabilities.cpu().numpy()
+
+    def predict(self, x: np.ndarray) -> list[str]:
+        """The likeliest class of each point, by name."""
+        return [self.classes[index] for index in self.predict_proba(x).argmax(-1)]
+
+    def uncertainty(self, x: np.ndarray) -> Uncertainty:
+        """Entropies, mutual information, and the probability of being unlike the training data."""
+        found = self._average(x).uncertainty
+        if self.settings.game == "jensen-shannon":
+            return found
+        nothing = np.full_like(found.fake, np.nan)  # a Wasserstein critic and a plain classifier do not say
+        return Uncertainty(**(vars(found) | {"fake": nothing}))
+
+    def predict_proba_each(self, x: np.ndarray) -> np.ndarray:
+        """Class probabilities (networks, n, K) by each sampled discriminator alone."""
+        average = self._judge(x)
+        parts = []
+        for iteration in self.samples.iterations:
+            weights = self._loaded(iteration, "discriminator", self._discriminator)
+            parts.append(average.predict(*weights)[0])
+        return torch.cat(parts).cpu().numpy()
+
+    def features(self, x: np.ndarray) -> np.ndarray:
+        """What the last sample's first discriminator sees in each point, (n, features); the point where it has none."""
+        points = self._points(x)
+        weights, statistics = self._loaded(self.samples.iterations[-1], "discriminator", self._discriminator)
+        with torch.no_grad():
+            parts = [self._discriminator(weights[:1], batch[None], statistics[:1])[0] for batch in batches(points)]
+        features = torch.cat(parts)[:, max(1, len(self.classes)) :]
+        return (features if features.shape[1] > 0 else points.flatten(1)).cpu().numpy()
+
+    def _average(self, x: np.ndarray) -> ModelAverage:
+        average = self._judge(x)
+        for iteration in self.samples.iterations:
+            average.add(*self._loaded(iteration, "discriminator", self._discriminator))
+        return average
+
+    def _judge(self, x: np.ndarray) -> ModelAverage:
+        if not self.classes:
+            raise BayesganError("This run was trained without labels: it has no classes to predict.")
+        return ModelAverage(self._discriminator, len(self.classes), self._points(x))
+
+    def _points(self, x: np.ndarray) -> Tensor:
+        """``x`` as the networks take it."""
+        x = np.asarray(x)
+        if len(self.shape) == 1:
+            if x.ndim != 2 or x.shape[1:] != self.shape or not np.issubdtype(x.dtype, np.number):
+                raise BayesganError(
+                    f"Points of shape {x.shape[1:]} do not fit: this model takes {self.shape[0]} numbers."
+                )
+            return torch.from_numpy(np.ascontiguousarray(x, np.float32)).to(self.device)
+        channels, height, width = self.shape
+        if x.dtype != np.uint8:
+            raise BayesganError(f"Images are given as bytes from 0 to 255 (uint8), not as {x.dtype}.")
+        if x.ndim == 3:
+            x = x[..., None]
+        if x.shape[1:] != (height, width, channels):
+            raise BayesganError(
+                f"Images of shape {x.shape[1:]} do not fit: this model takes height {height}, width {width} and "
+                f"{channels} channel{'s' if channels > 1 else ''}."
+            )
+        return torch.from_numpy(np.ascontiguousarray(x.transpose(0, 3, 1, 2))).to(self.device)
+
+    # Pictures
+
+    @property
+    def generators(self) -> list[Generated]:
+        """Every sampled generator, by collected iteration and chain."""
+        return [
+            (iteration, chain)
+            for iteration in self.samples.iterations
+            for chain in range(len(self.samples.load(iteration, "generators")))
+        ]
+
+    def generate(self, n: int, which: Sequence[Generated] | None = None, seed: int = 0) -> np.ndarray:
+        """``n`` new images, bytes (n, height, width[, channels]), or vectors (n, d).
+
+        ``which`` names generators (see :attr:`generators`), all by default; they take turns, image by image.
+        """
+        if n < 1:
+            raise BayesganError(f"{n} images cannot be generated: ask for at least one.")
+        return self.draw(self.noise(n, seed), which)
+
+    def noise(self, n: int, seed: int = 0) -> Tensor:
+        """White noise (n, noise_dim), the same for the same seed."""
+        rng = stream(seed, "generate", self.device)
+        return torch.randn(n, self.settings.noise_dim, generator=rng, device=self.device)
+
+    def draw(self, noise: Tensor, which: Sequence[Generated] | None = None) -> np.ndarray:
+        """What the generators ``which``, taking turns, make of ``noise`` (n, noise_dim)."""
+        everyone = self.generators
+        chosen = everyone if which is None else list(which)
+        if not chosen:
+            raise BayesganError("This run has no generators: it learnt from its labels alone.")
+        for each in chosen:
+            if each not in everyone:
+                raise BayesganError(f"There is no generator {each}: give (collected iteration, chain).")
+        pictures = torch.empty(len(noise), *self.shape, device=self.device)
+        for number, (iteration, chain) in enumerate(chosen[: len(noise)]):
+            weights, statistics = self._loaded(iteration, "generator", self._generator)
+            pictures[number :: len(chosen)] = self.picture(
+                weights[chain], statistics[chain], noise[number :: len(chosen)]
+            )
+        return self._as_given(pictures)
+
+    def between(self, one: Generated, other: Generated, share: float, noise: Tensor) -> np.ndarray:
+        """What weights on the straight line from generator ``one`` (share 0) to ``other`` (1) make of ``noise``."""
+        (first, its), (second, others) = (
+            tuple(part[chain] for part in self._loaded(iteration, "generator", self._generator))
+            for iteration, chain in (one, other)
+        )
+        return self._as_given(self.picture(first.lerp(second, share), its.lerp(others, share), noise))
+
+    def picture(self, weights: Tensor, statistics: Tensor, noise: Tensor) -> Tensor:
+        """G(z; θ_g) of one generator, (n, *point), each point by itself."""
+        with torch.no_grad():
+            return self._generator(weights[None], noise[None], statistics[None])[0]
+
+    def _as_given(self, points: Tensor) -> np.ndarray:
+        if len(self.shape) == 1:
+            return points.cpu().numpy()
+        images = as_bytes(points).cpu().numpy().transpose(0, 2, 3, 1)
+        return images[..., 0] if images.shape[-1] == 1 else images
+
+    def _loaded(self, iteration: int, kind: str, population: Population) -> tuple[Tensor, Tensor]:
+        weights = self.samples.load(iteration, f"{kind}s").to(self.device)
+        statistics = self.samples.load(iteration, f"{kind}_statistics").to(self.device)
+        if weights.shape[1:] != (population.weights,) or statistics.shape != (len(weights), population.buffers):
+            raise BayesganError(
+                f"The {kind}s of iteration {iteration} do not fit the settings in the config.json of their run: put "
+                "the right file back, or train again."
+            )
+        return weights, statistics
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Some of the collected iterations."""
+
+    samples: Samples
+    iterations: list[int]
+
+    def load(self, iteration: int, population: str) -> Tensor:
+        return self.samples.load(iteration, population)
+
+
+class Held:
+    """Samples in memory."""
+
+    def __init__(self, collected: dict[int, Sample]) -> None:
+        self.collected = collected
+
+    @property
+    def iterations(self) -> list[int]:
+        """The collected iterations, in order."""
+        return sorted(self.collected)
+
+    def load(self, iteration: int, population: str) -> Tensor:
+        """The rows of ``population``, one for each chain, at ``iteration``."""
+        return self.collected[iteration][population]
+
+
+def load(folder: str | Path, device: str = "cpu") -> Posterior:
+    """The posterior that ``bayesgan train`` left in the run folder ``folder``."""
+    folder = Path(folder)
+    config = read_config(folder)
+    try:
+        shape, classes = [int(side) for side in config["shape"]], [str(name) for name in config["classes"]]
+        if len(shape) != 3 or not all(1 <= side <= 4096 for side in shape):
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise BayesganError(f"{folder / 'config.json'} is damaged: without it the run cannot be read.") from None
+    samples = SampleSet(folder / "samples")
+    if not samples.iterations:
+        raise BayesganError(f"{folder} holds no samples yet: its training has not got past the burn-in.")
+    settings = parse_settings(ImageSettings, **config["settings"])
+    return Posterior(settings, shape, classes, samples, environment.use(device, None))
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The config.json of a run folder."""
+    path = folder / "config.json"
+    if not path.exists():
+        raise BayesganError(f"{folder} holds no run: it has no config.json.")
+    try:
+        config = json.loads(read_text(path))
+    except ValueError:
+        config = None
+    if not isinstance(config, dict) or not isinstance(config.get("settings"), dict):
+        raise BayesganError(f"{path} is damaged: without it the run cannot be read.")
+    return config
