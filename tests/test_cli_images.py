@@ -66,7 +66,7 @@ def test_train_prints_the_labelled_set_and_the_error_and_goes_on(tmp_path: Path)
         (["--dataset=digits", "--set=temperature=hot"], "Setting temperature cannot be 'hot'"),
         (["--dataset=digits", "--set=iterations=ten"], "Setting iterations cannot be 'ten'"),
         (["--dataset=digits", "--set=generators=3"], "as many generators as discriminators"),
-        (["--resume=nowhere"], "holds no run to go on with"),
+        (["--resume=nowhere"], "holds no run"),
         (["--resume=nowhere", "--set=temperature=0"], "leave out --set"),
         (["--resume=nowhere", "--seed=0"], "leave out --seed"),
         (["--dataset=digits", "--prior=wide"], "Setting prior_variance cannot be 'wide'"),

@@ -23,8 +23,13 @@ def use(device: str, threads: int | None) -> torch.device:
     _keep_memory()
     torch.set_flush_denormal(True)  # a convolution of numbers below 1e-38 takes several times as long; they are zero
     torch.set_num_threads(threads or max(1, cores() // neighbours))
+    return available(f"cuda:{number}" if device == "cuda" and neighbours > 1 else device)
+
+
+def available(device: str) -> torch.device:
+    """The device of that name, which can be computed on."""
     try:
-        chosen = torch.device(f"cuda:{number}" if device == "cuda" and neighbours > 1 else device)
+        chosen = torch.device(device)
         if chosen.type == "cuda":
             torch.cuda.set_device(chosen)
         torch.zeros(1, device=chosen)

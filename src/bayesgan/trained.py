@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bayesgan import environment
 from bayesgan.architectures import pair
 from bayesgan.chains import Population
 from bayesgan.draws import as_bytes
+from bayesgan.environment import available
 from bayesgan.errors import BayesganError
 from bayesgan.files import read_text
 from bayesgan.predictive import ModelAverage, Uncertainty, batches
@@ -239,6 +239,7 @@ def load(folder: str | Path, device: str = "cpu") -> Posterior:
     config = read_config(folder)
     try:
         shape, classes = [int(side) for side in config["shape"]], [str(name) for name in config["classes"]]
+        settings = parse_settings(ImageSettings, **config["settings"])
         if len(shape) != 3 or not all(1 <= side <= 4096 for side in shape):
             raise ValueError
     except (KeyError, TypeError, ValueError):
@@ -246,8 +247,7 @@ def load(folder: str | Path, device: str = "cpu") -> Posterior:
     samples = SampleSet(folder / "samples")
     if not samples.iterations:
         raise BayesganError(f"{folder} holds no samples yet: its training has not got past the burn-in.")
-    settings = parse_settings(ImageSettings, **config["settings"])
-    return Posterior(settings, shape, classes, samples, environment.use(device, None))
+    return Posterior(settings, shape, classes, samples, available(device))
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -259,6 +259,6 @@ def read_config(folder: Path) -> dict[str, Any]:
         config = json.loads(read_text(path))
     except ValueError:
         config = None
-    if not isinstance(config, dict) or not isinstance(config.get("settings"), dict):
+    if not isinstance(config, dict):
         raise BayesganError(f"{path} is damaged: without it the run cannot be read.")
     return config

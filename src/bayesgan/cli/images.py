@@ -1,6 +1,7 @@
 """``bayesgan train``, ``bayesgan presets`` and ``bayesgan demo``: classifiers of images from few labels."""
 
 import json
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,7 +21,14 @@ from bayesgan.training import Metrics
 
 EVERY = 100  # iterations between evaluations
 SHOWN = 10  # files that are not used
-RESUMING = {"resume", "checkpoint", "data_dir", "threads", "device"}  # options of a session, not of a run
+RESUMING = {
+    "resume",
+    "checkpoint",
+    "tensorboard",
+    "data_dir",
+    "threads",
+    "device",
+}  # options of a session, not of a run
 
 
 def train(
@@ -63,6 +71,7 @@ def train(
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
     every: Annotated[int, typer.Option(help="Iterations between evaluations.", min=1)] = EVERY,
     checkpoint: Annotated[float, typer.Option(help="Seconds between checkpoints, at least.", min=0.0)] = 30.0,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write RUN/tensorboard too.")] = False,
     data_dir: DataDir = None,
     threads: Threads = None,
     device: Device = "cpu",
@@ -75,6 +84,7 @@ def train(
     from bayesgan.data.own import OwnImages, similar
     from bayesgan.experiments.images import Task, Training, data_of, resumed  # takes a second, which --help need not
     from bayesgan.ranks import together
+    from bayesgan.tensorboard import TensorBoard
 
     if resume is not None:
         _refuse_beside_resume(context)
@@ -114,10 +124,15 @@ def train(
             training.train()
             return
         _say_data(training)
-        with locked(folder), progress_bar() as progress:
+        with locked(folder), progress_bar() as progress, ExitStack() as stack:
             bar = progress.add_task("0", total=settings.iterations, completed=training.gan.iteration, note="")
+            board = None
+            if tensorboard:
+                board = stack.enter_context(TensorBoard(folder / "tensorboard", training.gan.iteration))
 
             def report(iteration: int, metrics: Metrics) -> None:
+                if board is not None:
+                    board.write(metrics)
                 progress.update(bar, completed=iteration, description=str(iteration), note=_note(metrics))
 
             summary = training.train(report)

@@ -1,0 +1,32 @@
+"""The command line, called in this process."""
+
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from bayesgan.cli import main
+
+
+class Done(NamedTuple):
+    code: int
+    output: str
+    errors: str
+
+
+def bayesgan(capsys: pytest.CaptureFixture[str], *arguments: object) -> Done:
+    """What ``bayesgan ARGUMENTS`` prints, and its exit code."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["bayesgan", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    captured = capsys.readouterr()
+    return Done(int(ended.value.code or 0), captured.out, captured.err)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The one sentence of a command that is refused."""
+    done = bayesgan(capsys, *arguments)
+    assert done.code == 2, done
+    assert "Traceback" not in done.errors
+    return " ".join(done.errors.split())

@@ -1,0 +1,154 @@
+"""From a folder of pictures to predictions, by the commands."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import bayesgan as package
+from tests.commands import bayesgan, refused
+
+QUICK = ("--threads=1", "--set=iterations=12", "--set=generator_width=4", "--set=discriminator_width=4")
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Digits as PNG files, 60 of them labelled."""
+    from bayesgan.data.folders import write_folders
+    from bayesgan.data.images import load
+    from bayesgan.data.labels import LabelledImages, labelled_set
+
+    folder = tmp_path_factory.mktemp("digits")
+    images = load("digits", Path())
+    write_folders(LabelledImages(images, labelled_set("digits", images.train_labels, 60, 0)), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a few iterations on them."""
+    from bayesgan import environment
+    from bayesgan.data.own import OwnImages
+    from bayesgan.experiments.images import Task, Training
+
+    own = OwnImages(str(pictures / "train"), test_images=str(pictures / "test"))
+    small = {"iterations": 12, "generator_width": 4, "discriminator_width": 4}
+    task = Task("own", "all", overrides=small, own=own, like="digits")
+    folder = tmp_path_factory.mktemp("run") / "run"
+    Training(task, folder, Path(), environment.use("cpu", 1)).train()
+    return folder
+
+
+def test_train_on_own_pictures(pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(pictures / "train", tmp_path / "train")
+    (tmp_path / "train" / "3" / "broken.png").touch()
+    done = bayesgan(capsys, "train", "--images", tmp_path / "train", *QUICK, "--out", tmp_path / "run")
+    assert done.code == 0, done.errors
+    assert "1287 training images, 50 of them labelled" in done.errors  # ten are held out
+    assert "Tested on 10 pictures held out" in done.errors
+    assert "8×8 pixels, grey; settings: preset fast as for digits" in done.errors
+    assert "3/broken.png: empty file" in done.errors
+    assert "errors on 10 test images" in done.output
+    again = bayesgan(capsys, "train", "--resume", tmp_path / "run")
+    assert again.output == done.output
+    (tmp_path / "train" / "4" / "000999.png").write_bytes(
+        (tmp_path / "train" / "unlabelled" / "000000.png").read_bytes()
+    )
+    assert "other settings" in refused(capsys, "train", "--resume", tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--images=nowhere"], "is not a folder"),
+        (["--images=nowhere", "--labels=20"], "--labels is for the known image sets"),
+        (["--images=nowhere", "--dataset=digits"], "--dataset is for the known image sets"),
+        (["--dataset=digits", "--size=16"], "--size is for your own pictures"),
+        (["--dataset=digits", "--labels-file=x.csv"], "--labels-file is for your own pictures"),
+        (["--images=nowhere", "--size=4"], "greater than or equal to 8"),
+    ],
+)
+def test_options_that_do_not_fit(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sentence in refused(capsys, "train", *arguments)
+
+
+def test_predict(run: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = sorted((pictures / "test" / "3").iterdir())[:3]
+    broken = tmp_path / "broken [bold].png"
+    broken.write_text("no")
+    done = bayesgan(capsys, "predict", run, *files, broken, "--format=csv")
+    assert done.code == 0
+    assert "broken [bold].png is left out: not a picture." in done.errors
+    rows = list(csv.DictReader(io.StringIO(done.output)))
+    assert [row["file"] for row in rows] == [str(file) for file in files]
+    assert list(rows[0]) == ["file", "class", "probability", "entropy", "mutual_information", "fake"]
+    posterior = package.load(run)
+    x = np.stack([np.asarray(Image.open(file)) for file in files])
+    found = posterior.uncertainty(x)
+    for number, row in enumerate(rows):
+        assert row["class"] == posterior.classes[found.probabilities[number].argmax()]
+        assert float(row["probability"]) == pytest.approx(found.probabilities[number].max())
+        assert float(row["entropy"]) == pytest.approx(found.total_entropy[number])
+        assert float(row["mutual_information"]) == pytest.approx(found.mutual_information[number])
+        assert float(row["fake"]) == pytest.approx(found.fake[number])
+    as_json = json.loads(bayesgan(capsys, "predict", run, *files, "--format=json").output)
+    assert [each["class"] for each in as_json] == [row["class"] for row in rows]
+    table = bayesgan(capsys, "predict", run, *files).output
+    assert f"{found.probabilities[0].max():.3f}" in table
+    whole = json.loads(bayesgan(capsys, "predict", run, pictures / "test" / "3", "--format=json").output)
+    assert len(whole) == len(list((pictures / "test" / "3").iterdir()))
+    assert "None of the files" in refused(capsys, "predict", run, broken, tmp_path / "nowhere.png")
+    assert "holds no run" in refused(capsys, "predict", tmp_path, *files)
+
+
+def test_suggest(run: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sheet = tmp_path / "sheet.png"
+    done = bayesgan(capsys, "suggest", run, "--budget=5", "--format=json", "--sheet", sheet)
+    assert done.code == 0, done.errors
+    names = [each["file"] for each in json.loads(done.output)]
+    assert len(set(names)) == 5
+    for name in names:  # unlabelled ones, by names that can be found again
+        assert name.startswith("unlabelled/")
+        assert (pictures / "train" / name).exists()
+    information = [each["mutual_information"] for each in json.loads(done.output)]
+    assert information == sorted(information, reverse=True)
+    with Image.open(sheet) as picture:
+        assert picture.width > 5 * 56
+
+
+def test_generate(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "sheet.png"
+    done = bayesgan(capsys, "generate", run, "-n", 8, "--generators", 3, "--out", out)
+    assert done.code == 0, done.errors
+    posterior = package.load(run)
+    pictures = posterior.generate(8, posterior.generators[::-1][:3])
+    with Image.open(out) as sheet:
+        pixels = np.asarray(sheet)
+    cell = 8 * 7 + 2  # each pixel seven times as large, and a gap
+    for number, picture in enumerate(pictures):  # a row for each generator
+        top, left = number % 3 * cell, number // 3 * cell
+        assert np.array_equal(pixels[top : top + 56 : 7, left : left + 56 : 7], picture)
+    assert pixels[2 * cell + 10, 2 * cell + 10] == 255  # the ninth is not there
+    assert "ask for no more" in refused(capsys, "generate", run, "--generators", 1000, "--out", out)
+    assert bayesgan(capsys, "generate", run, "--out", out).output.startswith("64 pictures by")
+
+
+def test_evaluate(run: Path, pictures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    summary = json.loads((run / "summary.json").read_text())
+    done = bayesgan(capsys, "evaluate", run, "--against=noise", "--against", pictures / "test" / "0", "--format=json")
+    assert done.code == 0, done.errors
+    result = json.loads(done.output)
+    assert result == json.loads((run / "evaluation.json").read_text())
+    assert (result["errors"], result["test_size"]) == (summary["test_errors"], summary["test_size"])
+    assert (run / "reliability.png").stat().st_size > 1000
+    assert set(result["auroc"]) == {"noise", str(pictures / "test" / "0")}
+    assert all(0 <= figure <= 1 for figures in result["auroc"].values() for figure in figures.values())
+    text = bayesgan(capsys, "evaluate", run, "--against=inverted").output
+    assert f"{summary['test_errors']} errors on 500 test images" in text
+    assert "inverted" in text
+    assert "none of noise" in refused(capsys, "evaluate", run, "--against=nonsense")
