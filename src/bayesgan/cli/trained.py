@@ -149,25 +149,26 @@ def evaluate(
     from bayesgan.trained import load
 
     folder = data_dir or default_folder()
-    posterior, data = load(run, device), data_of(resumed(run), folder)
+    task = resumed(run)
+    posterior, data = load(run, device), data_of(task, folder)
     with console.status("The sampled networks look at the test images …"):
         result = evaluation.evaluate(posterior, data.images, against or ["noise", "inverted"], folder, run)
     if format == "json":
         print(json.dumps(result, indent=1))
         return
     print(
-        f"{result['errors']} errors on {result['test_size']} test images ({result['error']:.2%})\n"
+        f"{result['errors']} errors on {result['test_size']} {task.split} images ({result['error']:.2%})\n"
         f"negative log-likelihood {result['log_loss']:.4f} nats, Brier score {result['brier']:.4f}, "
         f"calibration error {result['calibration_error']:.4f} ({run / 'reliability.png'})"
     )
-    table = Table(box=None, pad_edge=False, title="AUROC, test images against", title_justify="left")
+    table = Table(box=None, pad_edge=False, title=f"AUROC, {task.split} images against", title_justify="left")
     table.add_column("")
     for name in evaluation.CANDIDATES:
         table.add_column(name.replace("_", " ") + (" *" if name == evaluation.SCORE else ""), justify="right")
     for other, figures in result["auroc"].items():
         table.add_row(other, *["–" if figure is None else f"{figure:.4f}" for figure in figures.values()])
     _print(table)
-    print("* the score to use: it did best on validation images")
+    print("* the score to use (docs/uncertainty.md)")
 
 
 def _rows(names: Sequence[str], classes: Sequence[str], found: "Uncertainty") -> list[dict[str, Any]]:

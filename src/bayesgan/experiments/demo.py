@@ -44,5 +44,9 @@ def run(
         summaries.append(training.train(report))
         trainings.append(training)
         before += WORK[method]
-    write_report(trainings, summaries, out / "report.html")
+    machine = trainings[-1].run.environments[-1]  # that computed them, which need not be this one
+    words = ["bayesgan", "demo", "--seed", str(seed), "--subset", str(subset), "--threads", str(machine["threads"])]
+    words += [] if iterations is None else ["--iterations", str(iterations)]
+    words += [] if machine["device"] == "cpu" else ["--device", machine["device"]]
+    write_report(trainings, out / "report.html", " ".join(words))
     return summaries

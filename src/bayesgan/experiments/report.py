@@ -1,39 +1,138 @@
-"""The report of the demonstration: one HTML file that needs nothing but a browser."""
+"""The report on finished runs: one HTML file that needs nothing but a browser."""
 
 import base64
 import io
-import re
-from itertools import cycle
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bayesgan import __version__
-from bayesgan.experiments.images import GENERATED, Training
-from bayesgan.experiments.panels import picture
+from bayesgan.data.labels import LabelledImages
+from bayesgan.data.pictures import picture
+from bayesgan.experiments.images import GENERATED, Task, Training
+from bayesgan.experiments.report_charts import COLOURS, DASHES, error_curves, likelihood_curves
+from bayesgan.experiments.report_runs import EACH, GENERATORS, RunReport, examined
+from bayesgan.experiments.titles import DATASETS, SYSTEMS
 from bayesgan.files import write_text
 
-GENERATORS, EACH = 6, 10  # rows of generated pictures, and pictures in a row
-UNSURE = 24  # test images shown
-LEAST_SURE, SUREST = 0.1, 0.5  # shares of the test images whose errors are compared
+LABELLED = 100  # labelled images shown, over all classes
 
-# Distinct in grey and to the colour-blind (Okabe and Ito's colours). The page replaces them, by scheme.
-INK = "#010203"
-LINES: tuple[dict[str, Any], ...] = (
-    {"color": "#0072b2", "linestyle": (0, (1, 1))},
-    {"color": "#d55e00", "linestyle": (0, (5, 2))},
-    {"color": "#009e73", "linestyle": (0, (5, 1.5, 1, 1.5))},
-)
-AVERAGE: dict[str, Any] = LINES[0] | {"linestyle": "-", "linewidth": 2.6}
+# What each system is, after its name.
+DESCRIBED = {
+    "supervised": "is a classifier that learns from the labelled images alone",
+    "dcgan": "is one GAN that was optimised",
+    "wdcgan": "is one Wasserstein GAN that was optimised",
+    "dcgan10": "averages ten GANs that were optimised, each on a part of the unlabelled images",
+    "lfvi": "fits a Gaussian over the weights of a GAN and averages draws from it",
+    "bayesgan": "samples several GANs from their posterior and averages what they predict",
+    "ensemble": "averages the GANs of BayesGAN, optimised instead of sampled",
+}
 
 
-def write_report(trainings: list[Training], summaries: list[dict[str, Any]], path: Path) -> None:
-    """Write the report on finished ``trainings``, ``bayesgan`` among them, and their ``summaries``."""
-    bayesian = next(each for each in trainings if each.task.method == "bayesgan")
+@dataclass(frozen=True)
+class ClassRow:
+    """Labelled images of one class."""
+
+    name: str
+    number: int  # of all that are labelled
+    shown: list[tuple[np.ndarray, str]]  # images, each with what it is
+
+
+@dataclass(frozen=True)
+class Section:
+    """Runs that had the same labels and the same test images."""
+
+    title: str
+    task: Task  # of the first run
+    data: LabelledImages
+    runs: dict[str, RunReport]  # by names that tell them apart
+
+    @property
+    def scored(self) -> dict[str, RunReport]:
+        """The runs that had labels: all or none."""
+        return {name: run for name, run in self.runs.items() if run.scores is not None}
+
+    @property
+    def main(self) -> str:
+        """The name of the run that is shown first: the Bayesian GAN, if there is one."""
+        return next((name for name, run in self.runs.items() if run.system == "bayesgan"), next(iter(self.runs)))
+
+    @property
+    def best(self) -> int | None:
+        """The lowest number of errors, where one run has fewer than another."""
+        errors = {run.summary.test_errors for run in self.scored.values() if run.summary.test_errors is not None}
+        return min(errors) if len(errors) > 1 else None
+
+    @property
+    def chance(self) -> float:
+        """The standard error of an error like the main run's, from the number of test images."""
+        error = self.runs[self.main].summary.test_error or 0.0
+        return float((error * (1 - error) / len(self.data.images.test)) ** 0.5)
+
+    @property
+    def error_curves(self) -> Markup:
+        """Test errors over the iterations."""
+        runs = self.runs.values()
+        sampling = {run.settings["burn_in"] for run in runs if run.task.method == "bayesgan"}
+        return error_curves([run.metrics for run in runs], sorted(sampling))
+
+    @property
+    def likelihood_curves(self) -> dict[str, Markup]:
+        """Log-likelihoods over the iterations, by the side that has them."""
+        runs = [run.metrics for run in self.runs.values()]
+        sides = [
+            side for side in ("generators", "discriminators") if any(side in run[-1]["log_likelihood"] for run in runs)
+        ]
+        return {side: likelihood_curves(runs, side) for side in sides}
+
+    @property
+    def settings(self) -> dict[str, list[Any]]:
+        """Every setting with its value in each run."""
+        runs = [run.settings for run in self.runs.values()]
+        return {name: [run[name] for run in runs] for name in runs[0]}
+
+    @property
+    def machines(self) -> list[tuple[dict[str, Any], list[str]]]:
+        """Every machine with the names of the runs that it computed, or a part of them."""
+        machines: list[tuple[dict[str, Any], list[str]]] = []
+        for name, run in self.runs.items():
+            for environment in run.environments:
+                known = next((names for machine, names in machines if machine == environment), None)
+                if known is None:
+                    machines.append((environment, [name]))
+                elif name not in known:
+                    known.append(name)
+        return machines
+
+    @property
+    def labelled(self) -> list[ClassRow]:
+        """The labelled images by class, as many of each class as there is room for."""
+        images, indices = self.data.images, self.data.labelled.indices
+        each = max(1, LABELLED // len(images.classes))
+        rows = []
+        for label, name in enumerate(images.classes[:LABELLED]):
+            members = indices[images.train_labels[indices] == label]
+            shown = [(images.train[index], self._described(index)) for index in members[:each].tolist()]
+            rows.append(ClassRow(name, len(members), shown))
+        return rows
+
+    def _described(self, index: int) -> str:
+        return self.data.files[index] if self.data.files else f"training image {index}"
+
+
+def write_report(trainings: Iterable[Training], path: Path, command: str | None = None) -> None:
+    """Write the report on finished ``trainings``; ``command`` makes all of it, if there is one that does."""
+    found: dict[Any, tuple[LabelledImages, list[RunReport]]] = {}
+    for training in trainings:
+        task = training.task
+        key = (task.dataset, task.own, task.split, training.labelled.sha256)
+        found.setdefault(key, (training.data, []))[1].append(examined(training))
+    sections = [_section(data, runs) for data, runs in found.values()]
     environment = Environment(
         loader=PackageLoader("bayesgan", "experiments"),
         autoescape=True,
@@ -42,98 +141,48 @@ def write_report(trainings: list[Training], summaries: list[dict[str, Any]], pat
         lstrip_blocks=True,
     )
     environment.filters |= {"percent": _percent, "png": _png}
-    error = summaries[trainings.index(bayesian)]["test_error"]
-    machines: list[dict[str, Any]] = []
-    for training in trainings:
-        machines += [each for each in training.run.environments if each not in machines]
-    unsure, parts = _certainty(bayesian)
     text = environment.get_template("report.html.jinja").render(
-        training=bayesian,
-        summaries=summaries,
-        best=min(each["test_errors"] for each in summaries),
-        chance=(error * (1 - error) / len(bayesian.test)) ** 0.5,
-        curves=Markup(_curves(trainings)),
-        rows=_rows(bayesian),
-        real=bayesian.images.train[: GENERATORS * EACH],
+        sections=sections,
+        number=sum(len(each.runs) for each in sections),
+        described=DESCRIBED,
+        systems=SYSTEMS,
+        dashes=DASHES,
+        colours=len(COLOURS),
+        real=GENERATORS * EACH,
+        columns=EACH,
         generated=GENERATED,
-        unsure=unsure,
-        parts=parts,
-        settings=_settings(trainings),
-        machines=machines,
+        command=command,
         version=__version__,
     )
     write_text(path, text)
 
 
-def _rows(training: Training) -> list[tuple[int, int, np.ndarray]]:
-    """Iteration, chain and pictures of each generator."""
-    samples = training.run.samples
-    chains = len(samples.load(samples.iterations[-1], "generators"))
-    pictures = training.pictures(GENERATORS, EACH).cpu().numpy()
-    return [(samples.iterations[-1 - row // chains], row % chains + 1, each) for row, each in enumerate(pictures)]
+def _section(data: LabelledImages, runs: list[RunReport]) -> Section:
+    task, labels = runs[0].task, len(data.labelled.indices)
+    parts = [DATASETS.get(task.dataset, data.images.name), f"{labels:,} label{'' if labels == 1 else 's'}"]
+    if labels == 0:
+        parts[1] = "no labels"
+    elif task.own is None and task.labels != "all":
+        parts.append(f"subset {task.subset}")
+    if task.split != "test":
+        parts.append("validation images")
+    return Section(", ".join(parts), task, data, _named(runs))
 
 
-def _certainty(training: Training) -> tuple[list[dict[str, Any]], list[tuple[float, int, int]]]:
-    """The test images of highest predictive entropy; then share, number and wrong ones of the least sure and surest."""
-    probabilities, classes = training.average.probabilities, training.images.classes
-    order = torch.special.entr(probabilities).sum(-1).argsort(descending=True, stable=True)
-    shown = []
-    for index in order[:UNSURE].tolist():
-        top = probabilities[index].topk(2)
-        guesses = [(classes[each], p) for each, p in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
-        label = classes[training.images.test_labels[index]]
-        shown.append({"picture": training.images.test[index], "label": label, "guesses": guesses})
-    wrong = (probabilities.argmax(-1) != training.test_labels)[order]
-    parts = [(LEAST_SURE, wrong[: round(LEAST_SURE * len(wrong))]), (SUREST, wrong[-round(SUREST * len(wrong)) :])]
-    return shown, [(share, len(part), int(part.sum())) for share, part in parts]
+def _named(runs: list[RunReport]) -> dict[str, RunReport]:
+    """The runs by their systems, with their folders where that does not tell them apart."""
+    titles = [SYSTEMS[run.system] for run in runs]
+    names = [f"{title} ({run.folder.name})" for title, run in zip(titles, runs, strict=True)]
+    paths = [f"{title} ({run.folder})" for title, run in zip(titles, runs, strict=True)]
+    chosen = [
+        title if titles.count(title) == 1 else name if names.count(name) == 1 else path
+        for title, name, path in zip(titles, names, paths, strict=True)
+    ]
+    return dict(zip(chosen, runs, strict=True))
 
 
-def _settings(trainings: list[Training]) -> dict[str, list[Any]]:
-    """Every setting with its value in each run."""
-    runs = [each.gan.settings.model_dump(mode="json") for each in trainings]
-    return {name: [run[name] for run in runs] for name in runs[0]}
-
-
-def _curves(trainings: list[Training]) -> str:
-    """Test errors over the iterations, as an SVG element that takes its colours from the page."""
-    from matplotlib import rc_context  # takes a second to import
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter
-
-    colours = dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
-    spines = {"axes.spines.top": False, "axes.spines.right": False}
-    style: dict[Any, Any] = colours | spines | {"font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "bayesgan"}
-    file = io.StringIO()
-    with rc_context(style):
-        figure = Figure((4.6, 3.3), layout="constrained")
-        axes = figure.subplots()
-        for training, line in zip(trainings, cycle(LINES), strict=False):
-            method = training.task.method
-            curves = [("chains_error", f"{method}: present chains" if method == "bayesgan" else method, line)]
-            if method == "bayesgan":
-                curves.append(("average_error", "bayesgan: model average", AVERAGE))
-                axes.axvline(training.gan.settings.burn_in, color=INK, lw=0.6)
-                place = (training.gan.settings.burn_in, 1.0)
-                axes.annotate(" sampling →", place, xycoords=("data", "axes fraction"), va="bottom", fontsize=9)
-            for key, label, look in curves:
-                points = [(each["iteration"], each[key]) for each in training.run.metrics if each[key] is not None]
-                axes.plot(*zip(*points, strict=True), label=label, **look)
-        axes.set_ylim(bottom=0.0)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
-        axes.grid(axis="y", color=INK, alpha=0.15, lw=0.6)
-        axes.set_xlabel("iteration")
-        axes.set_ylabel("test error")
-        figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=9)
-        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", file.getvalue()[file.getvalue().index("<svg") :])
-    svg = re.sub("<metadata>.*?</metadata>", "", svg, flags=re.DOTALL).replace(INK, "currentColor")
-    for number, line in enumerate(LINES):
-        svg = svg.replace(line["color"], f"var(--line-{number})")
-    return svg
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.1%}"
+def _percent(share: float | None, decimals: int = 1) -> str:
+    return "–" if share is None else f"{share:.{decimals}%}"
 
 
 def _png(pixels: np.ndarray) -> str:
