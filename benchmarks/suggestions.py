@@ -1,0 +1,151 @@
+"""Are suggested labels worth more than random ones? From 20 to 100 labels in steps of 20, both ways.
+
+python -m benchmarks.suggestions DATASET [SEEDS [SPLIT]]
+
+DATASET is digits or mnist, SEEDS are 0,1,2,3,4 by default; SPLIT is test, or validation for choosing how to suggest.
+Both ways start from the same 20 labels, in equal parts of each class; then one asks for those that ``bayesgan suggest``
+would list, the other for any unlabelled ones. Every step trains anew, with the preset's settings on digits and with two
+pairs and 1,200 iterations on MNIST. Stopped and started again, it goes on; several processes may share the seeds.
+Writes results/suggestions/DATASET.json and .png; the runs go to suggestions/. One thread: eleven minutes a seed of
+digits, forty one of MNIST.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from bayesgan import environment
+from bayesgan.data.images import Images, ImageSetName, default_folder, load
+from bayesgan.data.labels import LabelledImages, LabelledSet, hashed, labelled_set
+from bayesgan.experiments.images import Task, Training
+from bayesgan.experiments.titles import DATASETS
+from bayesgan.files import locked, replacing, write_text
+from bayesgan.suggestions import suggested
+from bayesgan.trained import load as load_run
+
+RESULTS = Path(__file__).parents[1] / "results" / "suggestions"
+RUNS = Path("suggestions")
+START, STEP, END = 20, 20, 100
+WAYS = ("random", "suggested")
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "digits": {},
+    "mnist": {"generators": 2, "discriminators": 2, "iterations": 1200},
+}
+
+Split = Literal["test", "validation"]
+
+
+def trained(task: Task, images: Images, indices: np.ndarray, folder: Path) -> float:
+    """The test error with the labels of ``indices``."""
+    path = folder / "summary.json"
+    if not path.exists():
+        text = f"{task.dataset}/{len(indices)}/{folder}"
+        labelled = LabelledSet(indices, hashed(text, indices, images.train_labels))
+        data = LabelledImages(images, labelled)
+        Training(task, folder, Path(), environment.use("cpu", 1), data=data).train()
+    return float(json.loads(path.read_text())["test_error"])
+
+
+def more(way: str, images: Images, indices: np.ndarray, folder: Path, seed: int) -> np.ndarray:
+    """``indices`` and a step more."""
+    unlabelled = np.setdiff1d(np.arange(len(images.train)), indices)
+    if way == "random":
+        chosen = np.random.default_rng([seed, len(indices)]).choice(unlabelled, STEP, replace=False)
+    else:
+        x = images.train[unlabelled].transpose(0, 2, 3, 1)
+        chosen = unlabelled[suggested(load_run(folder), x, STEP, seed)]
+    return np.sort(np.concatenate([indices, chosen])).astype(np.int64)
+
+
+def curve(dataset: ImageSetName, way: str, seed: int, split: Split) -> dict[int, float]:
+    """Test errors by the number of labels."""
+    images = load(dataset, default_folder(), split)
+    indices = labelled_set(dataset, images.train_labels, START, seed).indices
+    errors = {}
+    while True:
+        count = len(indices)
+        folder = RUNS / split / dataset / str(seed) / ("start" if count == START else f"{way}-{count}")
+        task = Task(dataset, count, seed, "bayesgan", "fast", seed, split, 250, OVERRIDES[dataset])
+        errors[count] = trained(task, images, indices, folder)
+        print(dataset, split, way, seed, count, f"{errors[count]:.4f}", flush=True)
+        if count >= END:
+            return errors
+        indices = more(way, images, indices, folder, seed)
+
+
+def needed(labels: list[int], errors: list[float], wanted: float) -> float | None:
+    """Labels at which the error first is ``wanted``, on straight lines between the measured points."""
+    for (one, before), (other, after) in zip(
+        zip(labels, errors, strict=True), zip(labels[1:], errors[1:], strict=True), strict=False
+    ):
+        if after <= wanted:
+            return one if before <= wanted else one + (other - one) * (before - wanted) / (before - after)
+    return None
+
+
+def record(dataset: ImageSetName, split: Split) -> None:
+    """Write what has been measured, the ratio of labels needed, and the picture."""
+    curves: dict[str, dict[int, dict[str, float]]] = {way: {} for way in WAYS}
+    for path in sorted((RUNS / split / dataset).glob("*/curve-*.json")):
+        curves[path.stem.removeprefix("curve-")][int(path.parent.name)] = json.loads(path.read_text())
+    seeds = sorted(set(curves["random"]) & set(curves["suggested"]))
+    if not seeds:
+        return
+    labels = list(range(START, END + 1, STEP))
+    errors = {way: np.array([[curves[way][seed][str(count)] for count in labels] for seed in seeds]) for way in WAYS}
+    means = {way: errors[way].mean(0).tolist() for way in WAYS}
+    at_random = means["random"][-1]
+    enough = needed(labels, means["suggested"], at_random)
+    result = {
+        "command": f"python -m benchmarks.suggestions {dataset} {','.join(map(str, seeds))} {split}",
+        "labels": labels,
+        "errors": {way: {seed: errors[way][row].tolist() for row, seed in enumerate(seeds)} for way in WAYS},
+        "mean": means,
+        "labels_needed_ratio": None if enough is None else enough / END,
+    }
+    name = dataset if split == "test" else f"{dataset}-{split}"
+    with locked(RUNS, patience=60.0):
+        write_text(RESULTS / f"{name}.json", json.dumps(result, indent=1) + "\n")
+        draw(dataset, labels, errors, RESULTS / f"{name}.png")
+    print(json.dumps({key: result[key] for key in ("mean", "labels_needed_ratio")}, indent=1))
+
+
+def draw(dataset: ImageSetName, labels: list[int], errors: dict[str, np.ndarray], path: Path) -> None:
+    """Mean error over the seeds, with its standard error, against the number of labels."""
+    from matplotlib.figure import Figure
+
+    figure = Figure((5.2, 3.6), layout="constrained")
+    axes = figure.subplots()
+    looks: dict[str, dict[str, Any]] = {
+        "random": {"color": "0.45", "ls": "--", "marker": "s"},
+        "suggested": {"color": "#0072b2", "marker": "o"},
+    }
+    for way, look in looks.items():
+        spread = errors[way].std(0, ddof=1) / np.sqrt(len(errors[way])) if len(errors[way]) > 1 else 0.0
+        axes.errorbar(labels, 100 * errors[way].mean(0), 100 * spread, label=f"{way} labels", capsize=3, **look)
+    axes.set(xlabel="labels", ylabel="test error, %", xticks=labels, ylim=(0, None))
+    axes.set_title(f"{DATASETS[dataset]}, mean of {len(errors['random'])} seeds ± standard error", fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend(frameon=False)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=130)
+
+
+def main() -> None:
+    """Train both ways, seed after seed."""
+    dataset: ImageSetName = sys.argv[1]  # type: ignore[assignment]
+    seeds = [int(word) for word in sys.argv[2].split(",")] if len(sys.argv) > 2 else list(range(5))
+    split: Split = sys.argv[3] if len(sys.argv) > 3 else "test"  # type: ignore[assignment]
+    for seed in seeds:
+        for way in WAYS:
+            errors = curve(dataset, way, seed, split)
+            write_text(RUNS / split / dataset / str(seed) / f"curve-{way}.json", json.dumps(errors) + "\n")
+        record(dataset, split)
+
+
+if __name__ == "__main__":
+    main()
