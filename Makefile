@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint format bench bench-long clean
+.PHONY: demo test lint format bench bench-long docs clean
 
 demo: $(READY)
 	$(BIN)/bayesgan demo --out demo
@@ -26,10 +26,14 @@ bench: $(READY)
 bench-long: $(READY)
 	$(BIN)/python -m benchmarks.time_to_dcgan10
 
+docs: $(READY)
+	$(BIN)/pdoc --docformat restructuredtext --math --output-directory site bayesgan
+	@echo "The reference is site/bayesgan.html."
+
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
 
 clean:
-	rm -rf .venv dist demo
+	rm -rf .venv dist demo site
