@@ -90,4 +90,8 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "4 pairs, temperature 0.1": ("bayesgan", PAIRS | {"temperature": 0.1}),
     "8 pairs": ("bayesgan", PAIRS | {"generators": 8, "discriminators": 8}),
     "DCGAN-10": ("dcgan10", NETWORKS),
+    "1 pair, prior variance 0.1": ("bayesgan", PAIRS | ONE | {"prior_variance": 0.1}),
+    "1 pair, prior variance 0.01": ("bayesgan", PAIRS | ONE | {"prior_variance": 0.01}),
+    "1 pair, prior variance 0.003": ("bayesgan", PAIRS | ONE | {"prior_variance": 0.003}),
+    "1 pair, prior variance 0.001": ("bayesgan", PAIRS | ONE | {"prior_variance": 0.001}),
 }

@@ -151,6 +151,11 @@ def test_vectors() -> None:
     assert model.features(x).shape == (4, 3)
 
 
+def test_vectors_have_no_features_to_match() -> None:
+    with pytest.raises(BayesganError, match="no features to match"):
+        Posterior(VectorSettings(feature_matching=True), (3,), CLASSES, Held({}), CPU)
+
+
 @pytest.mark.parametrize(
     ("images", "sentence"),
     [

@@ -1,5 +1,6 @@
 """Which networks a run has, by its settings and the shape of its points."""
 
+import torch
 from torch import nn
 
 from bayesgan.errors import BayesganError
@@ -10,9 +11,17 @@ from bayesgan.settings import ImageSettings, Settings, VectorSettings
 def pair(settings: Settings, shape: tuple[int, ...], classes: int) -> tuple[nn.Module, nn.Module]:
     """Generator and discriminator for points of ``shape`` in ``classes`` classes (1: without labels).
 
-    Images (channels, height, width) have the DCGAN pair, vectors (d,) that of Section 4.1.
+    Images (channels, height, width) have the DCGAN pair, vectors (d,) that of Section 4.1. They are plans without
+    weights, which would be drawn from torch's global state: those of the chains come from the run's own streams.
     """
+    with torch.device("meta"):
+        return _pair(settings, shape, classes)
+
+
+def _pair(settings: Settings, shape: tuple[int, ...], classes: int) -> tuple[nn.Module, nn.Module]:
     if isinstance(settings, VectorSettings):
+        if settings.feature_matching:
+            raise BayesganError("The networks of vectors have no features to match: set feature_matching to false.")
         (size,) = shape
         return mlp(settings.noise_dim, settings.hidden, size), mlp(size, settings.hidden, classes)
     if not isinstance(settings, ImageSettings):
