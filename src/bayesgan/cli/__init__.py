@@ -7,7 +7,7 @@ import torch
 import typer
 
 from bayesgan import __version__
-from bayesgan.cli import data, figures, images, synthetic, table1, trained
+from bayesgan.cli import data, explore, figures, images, report, synthetic, table1, trained
 from bayesgan.cli.shared import console
 from bayesgan.errors import BayesganError
 
@@ -23,6 +23,8 @@ app.command()(trained.predict)
 app.command()(trained.suggest)
 app.command()(trained.generate)
 app.command()(trained.evaluate)
+app.command()(explore.explore)
+app.command()(report.report)
 app.command()(table1.table1)
 app.command()(figures.figures)
 app.add_typer(data.app, name="data")

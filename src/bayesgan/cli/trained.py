@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -136,6 +137,10 @@ def evaluate(
         list[str] | None,
         typer.Option(help="Images to tell the test images from: noise, inverted, an image set, or a folder."),
     ] = None,
+    split: Annotated[
+        Literal["test", "validation"] | None,
+        typer.Option(help="Images of a known set to score it on; 'validation' to choose by.", show_default="the run's"),
+    ] = None,
     format: Annotated[Literal["table", "json"], typer.Option(help="How to print it.")] = "table",
     data_dir: DataDir = None,
     device: Device = "cpu",
@@ -150,6 +155,8 @@ def evaluate(
 
     folder = data_dir or default_folder()
     task = resumed(run)
+    if split is not None:
+        task = replace(task, split=split)
     posterior, data = load(run, device), data_of(task, folder)
     with console.status("The sampled networks look at the test images …"):
         result = evaluation.evaluate(posterior, data.images, against or ["noise", "inverted"], folder, run)
