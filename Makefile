@@ -9,7 +9,7 @@ demo: $(READY)
 	$(BIN)/bayesgan demo --out demo
 
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

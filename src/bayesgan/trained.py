@@ -27,7 +27,8 @@ Generated = tuple[int, int]  # collected iteration and chain of a generator
 class Posterior:
     """Sampled networks, all of one architecture.
 
-    It is made by :func:`load`; iterating over it gives the posterior of each collected iteration by itself.
+    It is made by :func:`load`; iterating over it gives the posterior of each collected iteration by itself. It is not
+    for several threads at once: all chains run through one network, whose weights are put in for each.
 
     Args:
         settings: of the run.
@@ -121,7 +122,7 @@ class Posterior:
                 raise BayesganError(
                     f"Points of shape {x.shape[1:]} do not fit: this model takes {self.shape[0]} numbers."
                 )
-            return torch.from_numpy(np.ascontiguousarray(x, np.float32)).to(self.device)
+            return torch.tensor(x, dtype=torch.float32, device=self.device)
         channels, height, width = self.shape
         if x.dtype != np.uint8:
             raise BayesganError(f"Images are given as bytes from 0 to 255 (uint8), not as {x.dtype}.")
@@ -132,7 +133,7 @@ class Posterior:
                 f"Images of shape {x.shape[1:]} do not fit: this model takes height {height}, width {width} and "
                 f"{channels} channel{'s' if channels > 1 else ''}."
             )
-        return torch.from_numpy(np.ascontiguousarray(x.transpose(0, 3, 1, 2))).to(self.device)
+        return torch.tensor(x.transpose(0, 3, 1, 2).copy(), device=self.device)  # a copy: it may be read-only
 
     # Pictures
 
