@@ -9,7 +9,7 @@ demo: $(READY)
 	$(BIN)/bayesgan demo --out demo
 
 test: $(READY)
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
