@@ -60,6 +60,10 @@ def reliability(probabilities: np.ndarray, labels: np.ndarray, number: int = BIN
 
 
 def auroc(familiar: np.ndarray, strange: np.ndarray) -> float:
-    """The probability that a score of a strange point is above that of a familiar one; a tie is half."""
+    """The probability that a score of a strange point is above that of a familiar one; a tie is half.
+
+    >>> auroc(np.array([0.1, 0.2]), np.array([0.2, 0.9]))
+    0.875
+    """
     truth = np.concatenate([np.zeros(len(familiar)), np.ones(len(strange))])
     return float(roc_auc_score(truth, np.concatenate([familiar, strange])))

@@ -36,6 +36,26 @@ class Posterior:
         classes: names of the K classes; none for a run without labels.
         samples: the collected weights.
         device: to compute on.
+
+    A posterior of a few iterations, on images that are noise:
+
+    >>> import numpy as np
+    >>> from bayesgan import BayesGANClassifier
+    >>> images = np.random.default_rng(0).integers(0, 256, (40, 8, 8), np.uint8)
+    >>> labels = np.array(["left", "right"] * 4 + [-1] * 32, object)
+    >>> posterior = BayesGANClassifier(iterations=5, random_state=0).fit(images, labels).posterior_
+    >>> posterior.classes
+    ('left', 'right')
+    >>> posterior.predict_proba(images[:3]).sum(1).round(6).tolist()
+    [1.0, 1.0, 1.0]
+    >>> found = posterior.uncertainty(images[:3])
+    >>> bool((found.mutual_information <= found.total_entropy).all())
+    True
+    >>> posterior.generate(5, which=posterior.generators[-2:], seed=1).shape
+    (5, 8, 8)
+    >>> parts = [each.predict_proba(images[:1]) for each in posterior]
+    >>> len(parts) == len(posterior)
+    True
     """
 
     def __init__(
@@ -235,7 +255,19 @@ class Held:
 
 
 def load(folder: str | Path, device: str = "cpu") -> Posterior:
-    """The posterior that ``bayesgan train`` left in the run folder ``folder``."""
+    """The posterior that ``bayesgan train`` left in the run folder ``folder``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import torch
+    >>> from bayesgan.experiments.images import Task, Training
+    >>> task = Task("digits", labels=20, overrides={"iterations": 3, "generators": 1, "discriminators": 1})
+    >>> with TemporaryDirectory() as folder:
+    ...     training = Training(task, Path(folder), Path(), torch.device("cpu"))
+    ...     summary = training.train()
+    ...     probabilities = load(folder).predict_proba(training.images.test[:, 0])
+    >>> int((probabilities.argmax(1) != training.images.test_labels).sum()) == summary["test_errors"]
+    True
+    """
     folder = Path(folder)
     config = read_config(folder)
     try:
