@@ -2,6 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 READY := .venv/ready
+FILES := $(filter-out %/__init__.py %/__main__.py,$(wildcard src/bayesgan/*.py src/bayesgan/*/*.py))
 
 .PHONY: demo test lint format bench bench-long docs clean
 
@@ -27,8 +28,8 @@ bench-long: $(READY)
 	$(BIN)/python -m benchmarks.time_to_dcgan10
 
 docs: $(READY)
-	$(BIN)/pdoc --docformat restructuredtext --math --output-directory site bayesgan
-	@echo "The reference is site/bayesgan.html."
+	$(BIN)/pdoc --docformat google --math --output-directory site $(subst /,.,$(FILES:src/%.py=%))
+	@echo "The reference is site/index.html."
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
