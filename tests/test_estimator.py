@@ -3,7 +3,6 @@
 # ruff: noqa: N806 - X is scikit-learn's name for the points
 
 import doctest
-import json
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_wine, make_blobs
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.pipeline import make_pipeline
@@ -23,39 +21,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesgan import BayesGANClassifier, BayesganError, estimator
 from bayesgan.settings import ImageSettings
+from tests.fitted import SMALL, TINY_IMAGES, hidden, quick, small_digits, three_blobs
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-SMALL = {"generators": 2, "discriminators": 2}
-TINY_IMAGES = SMALL | {"generator_width": 4, "discriminator_width": 4, "features": 16}
-
-
-def quick(**parameters: Any) -> BayesGANClassifier:
-    """Twelve iterations of two pairs, with two collected samples or more."""
-    defaults: dict[str, Any] = {"iterations": 12, "settings": SMALL, "random_state": 0}
-    return BayesGANClassifier(**(defaults | parameters))
 
 
 @pytest.fixture(scope="module")
 def blobs() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points, their classes 0, 1 and 2, and the same with four labels of each."""
-    X, truth = make_blobs(90, centers=[[0, 0], [6, 0], [0, 60]], cluster_std=0.5, random_state=0)
-    return X, truth, hidden(truth, 4)
-
-
-def hidden(truth: np.ndarray, shown: int) -> np.ndarray:
-    """Labels of which the first ``shown`` of each class are left, the others -1."""
-    y = np.full(len(truth), -1)
-    for label in np.unique(truth):
-        y[np.flatnonzero(truth == label)[:shown]] = label
-    return y
+    return three_blobs()
 
 
 @pytest.fixture(scope="module")
 def digits() -> tuple[np.ndarray, np.ndarray]:
-    """Bytes (60, 8, 8) and digits."""
-    images, truth = load_digits(n_class=3, return_X_y=True)
-    return (images[:60] * 15).astype(np.uint8).reshape(60, 8, 8), truth[:60]
+    return small_digits()
 
 
 # scikit-learn's checks
@@ -341,61 +319,3 @@ def test_pipelines_and_grid_searches_take_it(digits: tuple[np.ndarray, np.ndarra
     copy = clone(best)
     assert copy.get_params() == best.get_params()
     assert not hasattr(copy, "posterior_")
-
-
-# One file
-
-
-def test_a_file_predicts_the_same_bits(blobs: tuple[np.ndarray, ...], tmp_path: Path) -> None:
-    X, _, y = blobs
-    names = np.array([-1 if label == -1 else "abç"[label] for label in y], object)
-    model = quick(callback=lambda done, of: None).fit(X, names)
-    model.save(tmp_path / "model.safetensors")
-    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
-    loaded = BayesGANClassifier.load(tmp_path / "model.safetensors")
-    assert loaded.get_params() == model.get_params() | {"callback": None}
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    assert loaded.predict(X).tolist() == model.predict(X).tolist()
-    assert loaded.transduction_.tolist() == model.transduction_.tolist()
-    np.testing.assert_array_equal(loaded.posterior_.generate(5), model.posterior_.generate(5))
-    with pytest.raises(ValueError, match="expecting 2 features"):
-        loaded.predict(X[:, :1])
-
-
-def test_a_file_keeps_images_and_their_range(digits: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
-    images, truth = digits
-    model = quick(settings=TINY_IMAGES, image_shape=(8, 8), random_state=np.random.RandomState(0))
-    model.fit(images.reshape(60, 64) / 15.0, truth).save(str(tmp_path / "model"))
-    loaded = BayesGANClassifier.load(str(tmp_path / "model"))
-    assert loaded.range_ == (0.0, 16.0)
-    assert loaded.random_state is None
-    np.testing.assert_array_equal(loaded.predict_proba(images / 15.0), model.predict_proba(images / 15.0))
-
-
-def test_what_is_no_such_file_gets_a_sentence(blobs: tuple[np.ndarray, ...], tmp_path: Path) -> None:
-    X, _, y = blobs
-    path = tmp_path / "model"
-    quick().fit(X, y).save(path)
-    whole = path.read_bytes()
-
-    def refused(content: bytes, sentence: str) -> None:
-        path.write_bytes(content)
-        with pytest.raises(BayesganError, match=sentence):
-            BayesGANClassifier.load(path)
-
-    refused(whole[:-10], "should be a safetensors file")
-    refused(b"", "should be a safetensors file")
-    refused(pickle.dumps(quick()), "should be a safetensors file")
-    refused(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:], "is damaged")
-    refused(whole.replace(b"fast", b"slow", 1), "is damaged")
-    path.unlink()
-    with pytest.raises(BayesganError, match="Cannot read"):
-        BayesGANClassifier.load(path)
-    save_file({"weights": torch.zeros(3)}, path)
-    with pytest.raises(BayesganError, match="was not written by"):
-        BayesGANClassifier.load(path)
-    text = json.dumps({"version": "99", "callback": "os.system"})
-    tensors = {"weights": torch.zeros(3)}
-    save_file(tensors, path, {"classifier": text, "sha256": estimator._digest(text, tensors)})
-    with pytest.raises(BayesganError, match="another version of bayesgan"):
-        BayesGANClassifier.load(path)

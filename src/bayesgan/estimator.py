@@ -2,15 +2,13 @@
 
 # ruff: noqa: N803, N806 - X is scikit-learn's name for the points
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.preprocessing import StandardScaler
@@ -19,13 +17,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
-from bayesgan import __version__
+from bayesgan import __version__, estimator_file
 from bayesgan.architectures import pair
 from bayesgan.data.own import similar
 from bayesgan.draws import Labels
 from bayesgan.environment import available
-from bayesgan.errors import BayesganError
-from bayesgan.files import open_tensors, write_tensors
+from bayesgan.estimator_file import Saved
 from bayesgan.gan import BayesianGAN
 from bayesgan.methods import IMAGE_OVERRIDES, ImageMethod
 from bayesgan.predictive import Uncertainty
@@ -254,7 +251,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         if self.image_shape_ is None:
             tensors |= {"mean": torch.from_numpy(self.mean_), "scale": torch.from_numpy(self.scale_)}
         values = {name: _plain(value) for name, value in (self.settings or {}).items()}
-        saved = _Saved(
+        saved = Saved(
             version=__version__,
             method=self.method,
             preset=self.preset,
@@ -271,31 +268,19 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             range=None if self.image_shape_ is None else self.range_,
             run=self.posterior_.settings.model_dump(mode="json"),
         )
-        text = saved.model_dump_json()
-        write_tensors(Path(path), tensors, {"classifier": text, "sha256": _digest(text, tensors)})
+        estimator_file.write(Path(path), saved, tensors)
 
     @classmethod
     def load(cls, path: str | Path, device: str = "cpu") -> Self:
         """The classifier that :meth:`save` wrote to ``path``, to compute on ``device``."""
-        with open_tensors(Path(path)) as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
-        text = metadata.get("classifier", "")
-        if not text:
-            raise BayesganError(f"{path} was not written by the save of a BayesGANClassifier.")
-        if metadata.get("sha256") != _digest(text, tensors):
-            raise BayesganError(f"{path} is damaged: take a copy of it, or fit the classifier again.")
+        saved, tensors = estimator_file.read(Path(path))
         try:
-            saved = _Saved.model_validate_json(text)
             return cls._restored(saved, tensors, device)
         except (IndexError, KeyError, TypeError, ValueError):
-            raise BayesganError(
-                f"{path} was written by another version of bayesgan than {__version__}, or changed since: load it with "
-                "the version that wrote it, or fit the classifier again."
-            ) from None
+            raise estimator_file.foreign(Path(path)) from None
 
     @classmethod
-    def _restored(cls, saved: "_Saved", tensors: dict[str, Tensor], device: str) -> Self:
+    def _restored(cls, saved: Saved, tensors: dict[str, Tensor], device: str) -> Self:
         model = cls(
             saved.method,
             preset=saved.preset,
@@ -321,36 +306,6 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         settings = parse_settings(VectorSettings if saved.pixels is None else ImageSettings, **saved.run)
         model.posterior_ = model._posterior(settings, collected, available(device))
         return model
-
-
-class _Saved(BaseModel):
-    """What a file says of its classifier, beside the tensors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    version: str
-    method: ImageMethod
-    preset: PresetName
-    image_shape: tuple[int, ...] | None
-    iterations: int | None
-    settings: dict[str, Any] | None
-    random_state: int | None
-    classes: Annotated[list[bool] | list[int] | list[float] | list[str], Field(min_length=2)]
-    kind: Annotated[str, Field(pattern=r"^(str|object|bool|u?int\d+|float\d+)$")]  # of the array of classes
-    features: int
-    names: list[str] | None
-    pixels: tuple[int, int, int] | None
-    range: tuple[float, float] | None
-    run: dict[str, Any]
-
-
-def _digest(text: str, tensors: dict[str, Tensor]) -> str:
-    """Of everything in a file: the format itself does not notice a changed byte."""
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(tensors):
-        digest.update(f"{name} {tuple(tensors[name].shape)}".encode())
-        digest.update(tensors[name].contiguous().numpy().tobytes())
-    return digest.hexdigest()
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ import typer
 
 from bayesgan import __version__
 from bayesgan.cli import data, explore, figures, images, report, synthetic, table1, trained
-from bayesgan.cli.shared import console
+from bayesgan.cli.shared import say
 from bayesgan.errors import BayesganError
 
 app = typer.Typer(
@@ -50,22 +50,18 @@ def main() -> None:
         code = app(standalone_mode=False)
     except (typer.TyperException, BayesganError, OSError) as error:
         message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        _say(f"Error: {message}")
+        say(f"Error: {message}")
         code = 2
     except (MemoryError, RuntimeError) as error:
         # A CPU without memory left is a plain RuntimeError to torch.
         if isinstance(error, RuntimeError) and not _out_of_memory(error):
             raise
-        _say("Error: There is not enough memory: lower the number of generators, widths or noise batches.")
+        say("Error: There is not enough memory: lower the number of generators, widths or noise batches.")
         code = 2
     if code == INTERRUPTED:
-        _say("Stopped; the same command goes on where it was.")
+        say("Stopped; the same command goes on where it was.")
     sys.exit(code)
 
 
 def _out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
-
-
-def _say(text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

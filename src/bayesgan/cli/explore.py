@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bayesgan.cli.data import DataDir
-from bayesgan.cli.shared import Device, console
+from bayesgan.cli.shared import Device, say
 from bayesgan.data.images import default_folder
 from bayesgan.data.labels import LabelledImages
 from bayesgan.errors import BayesganError
@@ -46,4 +46,4 @@ def explore(
 
 
 def _say_where(address: str) -> None:
-    console.print(f"The page is at {address} (Ctrl-C ends it).", markup=False, highlight=False, soft_wrap=True)
+    say(f"The page is at {address} (Ctrl-C ends it).")

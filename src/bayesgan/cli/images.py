@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bayesgan import environment
 from bayesgan.cli.data import DataDir
-from bayesgan.cli.shared import Device, Threads, assignment, console, progress_bar
+from bayesgan.cli.shared import Device, Threads, assignment, console, progress_bar, say
 from bayesgan.data.images import ImageSetName, default_folder
 from bayesgan.errors import BayesganError
 from bayesgan.files import locked
@@ -220,7 +220,7 @@ def _say_data(training: Any) -> None:
             lines += [f"  {each}" for each in data.skipped[:SHOWN]]
             lines += [f"  … and {len(data.skipped) - SHOWN} more"] if len(data.skipped) > SHOWN else []
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(line)
 
 
 def _note(metrics: Metrics) -> str:

@@ -20,6 +20,11 @@ Threads = Annotated[int | None, typer.Option(help="CPU threads; one for each cor
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, …")]
 
 
+def say(text: str) -> None:
+    """A line on stderr, as it is."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def progress_bar() -> Progress:
     """A line on stderr: what, how far, how long yet, and a field ``note`` for the latest figures."""
     return Progress(

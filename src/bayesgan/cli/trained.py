@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesgan.cli.data import DataDir
-from bayesgan.cli.shared import Device, console
+from bayesgan.cli.shared import Device, console, say
 from bayesgan.data.images import default_folder
 from bayesgan.errors import BayesganError
 
@@ -54,7 +54,7 @@ def predict(
     names = [printable(str(path)) for path in paths]
     for name, reason in zip(names, reasons, strict=True):
         if reason is not None:
-            _say(f"{name} is left out: {reason}.")
+            say(f"{name} is left out: {reason}.")
     if len(pictures) == 0:
         raise BayesganError("None of the files can be read as a picture.")
     readable = [name for name, reason in zip(names, reasons, strict=True) if reason is None]
@@ -95,7 +95,7 @@ def suggest(
     _print_rows(_rows(names, posterior.classes, posterior.uncertainty(x[chosen])), format)
     path = sheet or run / "suggestions.png"
     draw_sheet(data.images.train[indices], [str(number + 1) for number in range(len(indices))], path)
-    _say(f"The pictures, numbered in this order, are in {path}.")
+    say(f"The pictures, numbered in this order, are in {path}.")
 
 
 def generate(
@@ -219,7 +219,3 @@ def _print(table: Table) -> None:
     if not output.is_terminal:
         output.width = WIDE
     output.print(table)
-
-
-def _say(text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
