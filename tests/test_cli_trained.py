@@ -106,6 +106,16 @@ def test_predict(run: Path, pictures: Path, tmp_path: Path, capsys: pytest.Captu
     assert "holds no run" in refused(capsys, "predict", tmp_path, *files)
 
 
+def test_a_run_whose_pictures_are_named_by_nonsense(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    config = json.loads((run / "config.json").read_text())
+    for own in (5, {"images": 5}, {"images": "x", "size": "large"}):
+        (tmp_path / "run" / "config.json").write_text(json.dumps(config | {"own": own}))
+        assert "is damaged" in refused(capsys, "suggest", tmp_path / "run")
+
+
 def test_suggest(run: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sheet = tmp_path / "sheet.png"
     done = bayesgan(capsys, "suggest", run, "--budget=5", "--format=json", "--sheet", sheet)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from pydantic import TypeAdapter
 from torch import Tensor
 
 from bayesgan import __version__
@@ -83,7 +84,7 @@ def resumed(folder: Path) -> Task:
     try:
         settings = parse_settings(ImageSettings, **config["settings"])
         names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "every")
-        own = None if config.get("own") is None else OwnImages(**config["own"])
+        own = None if config.get("own") is None else TypeAdapter(OwnImages).validate_python(config["own"])
         task = Task(
             **{name: config[name] for name in names},
             overrides=settings.model_dump(mode="json"),
