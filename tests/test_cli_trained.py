@@ -77,6 +77,10 @@ def test_options_that_do_not_fit(arguments: list[str], sentence: str, capsys: py
     assert sentence in refused(capsys, "train", *arguments)
 
 
+def test_figures_are_of_the_known_image_sets(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert f"'bayesgan report {run}' draws its figures" in refused(capsys, "figures", run, "--out", tmp_path / "out")
+
+
 def test_predict(run: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = sorted((pictures / "test" / "3").iterdir())[:3]
     broken = tmp_path / "broken [bold].png"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,15 @@ def test_a_labels_file(tmp_path: Path) -> None:
     assert labels["11.png"] == labels["07.png"] == -1
     assert all(label == int(file[:2]) % 2 for file, label in labels.items() if label >= 0)
     assert found.skipped == (f"nowhere.png: in {tmp_path / 'labels.csv'}, but not in {tmp_path}",)
+
+
+def test_one_labels_file_for_the_training_and_the_test_pictures(tmp_path: Path) -> None:
+    pictures(tmp_path / "test", ["90.png", "91.png"])
+    own = flat(tmp_path / "train", "file,label\n00.png,a\n01.png,b\n90.png,a\n91.png,b\nnowhere.png,a\n")
+    found = read(replace(own, test_images=str(tmp_path / "test")))
+    assert len(found.images.test) == 2
+    where = f"{tmp_path / 'train'} or {tmp_path / 'test'}"
+    assert found.skipped == (f"nowhere.png: in {own.labels_file}, but not in {where}",)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def train(
     ] = None,
     test_images: Annotated[Path | None, typer.Option(help="Pictures to test on, in a folder of the same form.")] = None,
     held_out: Annotated[
-        float, typer.Option(help="Share of the labelled pictures to test on if there are no others.", min=0.0, max=0.9)
+        float, typer.Option(help="Share of the labelled pictures to test on if there are no others.", min=0.01, max=0.9)
     ] = 0.2,
     size: Annotated[
         int | None,

@@ -48,8 +48,9 @@ def read(own: OwnImages) -> LabelledImages:
     test_files: list[_File] = []
     if own.test_images is not None:
         test_files, more = listed(Path(own.test_images), own.labels_file)
-        test_files = [file for file in test_files if file.label is not None]
         skipped += more
+    skipped += _missing(own, files + test_files)
+    test_files = [file for file in test_files if file.label is not None]
     headers = each(header, [file.path for file in files])
     shape = chosen_shape([found for found in headers if isinstance(found, Header)], own.size)
     files, train, more = _pixels(files, shape)
@@ -126,11 +127,20 @@ def listed(folder: Path, labels_file: str | None) -> tuple[list[_File], list[str
         labels = {name: _class_folder(name) for name in ordered}
     else:
         labels = read_labels(Path(labels_file))
-        skipped += [f"{printable(name)}: in {labels_file}, but not in {folder}" for name in labels if name not in found]
         if not any(name in found for name in labels):
             raise BayesganError(f"None of the files that {labels_file} names is in {folder}.")
     files = [_File(found[name], printable(name), labels.get(name)) for name in ordered]
     return files, sorted(skipped)
+
+
+def _missing(own: OwnImages, files: list[_File]) -> list[str]:
+    """A few words on each file that the labels file names and no folder has."""
+    if own.labels_file is None:
+        return []
+    there = {file.name for file in files}
+    named = map(printable, read_labels(Path(own.labels_file)))
+    where = own.images if own.test_images is None else f"{own.images} or {own.test_images}"
+    return [f"{name}: in {own.labels_file}, but not in {where}" for name in named if name not in there]
 
 
 def _class_folder(name: str) -> str | None:

@@ -26,6 +26,7 @@ CPU = torch.device("cpu")
 
 class _Config(BaseModel):
     settings: ImageSettings
+    own: dict[str, Any] | None = None  # where a person's own pictures are
 
 
 class Summary(BaseModel):
@@ -129,8 +130,10 @@ def read_run(folder: Path) -> SavedRun:
     metrics = folder / "metrics.jsonl"
     evaluations = [_parsed(Evaluation, line, metrics) for line in read_text(metrics).splitlines()]
     config, summary = (folder / name for name in ("config.json", "summary.json"))
-    settings = _parsed(_Config, read_text(config), config).settings
-    return SavedRun(folder, _parsed(Summary, read_text(summary), summary), settings, evaluations)
+    about = _parsed(_Config, read_text(config), config)
+    if about.own is not None:
+        raise BayesganError(f"{folder} is of your own pictures: 'bayesgan report {folder}' draws its figures.")
+    return SavedRun(folder, _parsed(Summary, read_text(summary), summary), about.settings, evaluations)
 
 
 def _order(run: SavedRun) -> tuple[int, int, int, int, int, int, str]:
