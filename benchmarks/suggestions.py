@@ -6,7 +6,7 @@ DATASET is digits or mnist, SEEDS are 0,1,2,3,4 by default; SPLIT is test, or va
 Both ways start from the same 20 labels, in equal parts of each class; then one asks for those that ``bayesgan suggest``
 would list, the other for any unlabelled ones. Every step trains anew, with the preset's settings on digits and with two
 pairs and 1,200 iterations on MNIST. Stopped and started again, it goes on; several processes may share the seeds.
-Writes results/suggestions/DATASET.json and .png; the runs go to suggestions/. One thread: eleven minutes a seed of
+Writes results/suggestions/DATASET.json, .md and .png; the runs go to suggestions/. One thread: eleven minutes a seed of
 digits, forty one of MNIST.
 """
 
@@ -109,8 +109,23 @@ def record(dataset: ImageSetName, split: Split) -> None:
     name = dataset if split == "test" else f"{dataset}-{split}"
     with locked(RUNS, patience=60.0):
         write_text(RESULTS / f"{name}.json", json.dumps(result, indent=1) + "\n")
+        write_text(RESULTS / f"{name}.md", table(result))
         draw(dataset, labels, errors, RESULTS / f"{name}.png")
     print(json.dumps({key: result[key] for key in ("mean", "labels_needed_ratio")}, indent=1))
+
+
+def table(result: dict[str, Any]) -> str:
+    """``result`` in markdown: a row for each way's mean, and for each of its seeds."""
+    rows = []
+    for way in WAYS:
+        rows.append((f"**{way}, mean**", result["mean"][way]))
+        rows += [(f"{way}, seed {seed}", errors) for seed, errors in result["errors"][way].items()]
+    lines = [f"| {name} | {' | '.join(f'{100 * error:.2f} %' for error in errors)} |" for name, errors in rows]
+    head = f"| labels | {' | '.join(map(str, result['labels']))} |\n|{'---|' * (1 + len(result['labels']))}"
+    ratio = result["labels_needed_ratio"]
+    found = "is not reached with suggested ones" if ratio is None else f"is reached with {ratio:.2f} of the labels"
+    end = f"The mean error that random labels have at {END} {found}, on straight lines between the means."
+    return "\n\n".join([f"`{result['command']}`", "\n".join([head, *lines]), end]) + "\n"
 
 
 def draw(dataset: ImageSetName, labels: list[int], errors: dict[str, np.ndarray], path: Path) -> None:
