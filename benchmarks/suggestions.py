@@ -5,7 +5,7 @@ python -m benchmarks.suggestions DATASET [SEEDS [SPLIT]]
 DATASET is digits or mnist, SEEDS are 0,1,2,3,4 by default; SPLIT is test, or validation for choosing how to suggest.
 Both ways start from the same 20 labels, in equal parts of each class; then one asks for those that ``bayesgan suggest``
 would list, the other for any unlabelled ones. Every step trains anew, with the preset's settings on digits and with two
-pairs and 1,200 iterations on MNIST. Stopped and started again, it goes on; several processes may share the seeds.
+pairs and 2,400 iterations on MNIST. Stopped and started again, it goes on; several processes may share the seeds.
 Writes results/suggestions/DATASET.json, .md and .png; the runs go to suggestions/. One thread: eleven minutes a seed of
 digits, forty one of MNIST.
 """
@@ -32,7 +32,7 @@ START, STEP, END = 20, 20, 100
 WAYS = ("random", "suggested")
 OVERRIDES: dict[str, dict[str, Any]] = {
     "digits": {},
-    "mnist": {"generators": 2, "discriminators": 2, "iterations": 1200},
+    "mnist": {"generators": 2, "discriminators": 2, "iterations": 2400},
 }
 
 Split = Literal["test", "validation"]
@@ -51,7 +51,7 @@ def trained(task: Task, images: Images, indices: np.ndarray, folder: Path) -> fl
 
 def more(way: str, images: Images, indices: np.ndarray, folder: Path, seed: int) -> np.ndarray:
     """``indices`` and a step more."""
-    unlabelled = np.setdiff1d(np.arange(len(images.train)), indices)
+    unlabelled = LabelledImages(images, LabelledSet(indices, "")).unlabelled
     if way == "random":
         chosen = np.random.default_rng([seed, len(indices)]).choice(unlabelled, STEP, replace=False)
     else:
@@ -98,13 +98,15 @@ def record(dataset: ImageSetName, split: Split) -> None:
     errors = {way: np.array([[curves[way][seed][str(count)] for count in labels] for seed in seeds]) for way in WAYS}
     means = {way: errors[way].mean(0).tolist() for way in WAYS}
     at_random = means["random"][-1]
+    reached = needed(labels, means["random"], at_random)  # before the end, where more random labels do not help
     enough = needed(labels, means["suggested"], at_random)
     result = {
         "command": f"python -m benchmarks.suggestions {dataset} {','.join(map(str, seeds))} {split}",
         "labels": labels,
         "errors": {way: {seed: errors[way][row].tolist() for row, seed in enumerate(seeds)} for way in WAYS},
         "mean": means,
-        "labels_needed_ratio": None if enough is None else enough / END,
+        "labels_needed": {"error": at_random, "random": reached, "suggested": enough},
+        "labels_needed_ratio": None if enough is None or reached is None else enough / reached,
     }
     name = dataset if split == "test" else f"{dataset}-{split}"
     with locked(RUNS, patience=60.0):
@@ -122,9 +124,16 @@ def table(result: dict[str, Any]) -> str:
         rows += [(f"{way}, seed {seed}", errors) for seed, errors in result["errors"][way].items()]
     lines = [f"| {name} | {' | '.join(f'{100 * error:.2f} %' for error in errors)} |" for name, errors in rows]
     head = f"| labels | {' | '.join(map(str, result['labels']))} |\n|{'---|' * (1 + len(result['labels']))}"
-    ratio = result["labels_needed_ratio"]
-    found = "is not reached with suggested ones" if ratio is None else f"is reached with {ratio:.2f} of the labels"
-    end = f"The mean error that random labels have at {END} {found}, on straight lines between the means."
+    wanted, ratio = result["labels_needed"], result["labels_needed_ratio"]
+    end = (
+        f"On straight lines between the means, the error that random labels have at {END}, {wanted['error']:.2%}, "
+        + f"is first reached with {wanted['random']:.0f} random labels "
+        + (
+            "and not with suggested ones."
+            if ratio is None
+            else f"and {wanted['suggested']:.0f} suggested ones: {ratio:.2f} of them."
+        )
+    )
     return "\n\n".join([f"`{result['command']}`", "\n".join([head, *lines]), end]) + "\n"
 
 

@@ -107,6 +107,14 @@ def test_predict(run: Path, pictures: Path, tmp_path: Path, capsys: pytest.Captu
     whole = json.loads(bayesgan(capsys, "predict", run, pictures / "test" / "3", "--format=json").output)
     assert len(whole) == len(list((pictures / "test" / "3").iterdir()))
     assert "None of the files" in refused(capsys, "predict", run, broken, tmp_path / "nowhere.png")
+    (tmp_path / "empty").mkdir()
+    mixed = tmp_path / "mixed"
+    shutil.copytree(pictures / "test" / "3", mixed)
+    (mixed / "photo.heic").touch()
+    some = bayesgan(capsys, "predict", run, tmp_path / "empty", mixed, "--format=json")
+    assert len(json.loads(some.output)) == len(whole)
+    assert "empty has no pictures" in some.errors
+    assert "photo.heic: not named like a picture; left out." in some.errors
     assert "holds no run" in refused(capsys, "predict", tmp_path, *files)
 
 
@@ -166,3 +174,29 @@ def test_evaluate(run: Path, pictures: Path, capsys: pytest.CaptureFixture[str])
     assert f"{summary['test_errors']} errors on 500 test images" in text
     assert "inverted" in text
     assert "none of noise" in refused(capsys, "evaluate", run, "--against=nonsense")
+    assert "--split is for the known image sets" in refused(capsys, "evaluate", run, "--split=validation")
+
+
+@pytest.mark.parametrize("change", ["a label", "a class", "a test picture"])
+def test_pictures_that_have_changed_since_are_noticed(
+    change: str, pictures: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(pictures, tmp_path / "pictures")
+    shutil.copytree(run, tmp_path / "run")
+    config = tmp_path / "run" / "config.json"
+    config.write_text(config.read_text().replace(str(pictures), str(tmp_path / "pictures")))
+    train, test = tmp_path / "pictures" / "train", tmp_path / "pictures" / "test"
+    assert bayesgan(capsys, "evaluate", tmp_path / "run").code == 0
+    if change == "a label":
+        moved = next((train / "unlabelled").iterdir())
+        moved.rename(train / "3" / moved.name)
+    elif change == "a class":
+        for folder in (train, test):
+            (folder / "3").rename(folder / "three")
+    else:
+        next((test / "3").iterdir()).unlink()
+    for command in (["evaluate"], ["report", "--out", tmp_path / "report.html"]):
+        assert "are not those that" in refused(capsys, command[0], tmp_path / "run", *command[1:])
+    done = bayesgan(capsys, "suggest", tmp_path / "run", "--budget=2")  # of what has no label now
+    assert done.code == 0
+    assert "have changed since" in done.errors

@@ -75,6 +75,19 @@ def test_what_is_no_such_file_gets_a_sentence(blobs: tuple[np.ndarray, ...], tmp
     save_file({"weights": torch.zeros(3)}, path)
     with pytest.raises(BayesganError, match="was not written by"):
         BayesGANClassifier.load(path)
+    path.write_bytes(whole)
+    saved, parts = estimator_file.read(path)
+    last = max(name for name in parts if name.endswith(".discriminators"))
+    for wrong, sentence in (
+        ({name: part for name, part in parts.items() if name != last}, "another version"),
+        ({name: part for name, part in parts.items() if "." not in name}, "another version"),
+        (parts | {"transduction": parts["transduction"] - 5}, "another version"),
+        (parts | {last: parts[last][:, :-1]}, "do not fit"),
+        (parts | {last: parts[last].bfloat16()}, "do not fit"),
+    ):
+        estimator_file.write(path, saved, wrong)
+        with pytest.raises(BayesganError, match=sentence):
+            BayesGANClassifier.load(path)
     text = json.dumps({"version": "99", "callback": "os.system"})
     tensors = {"weights": torch.zeros(3)}
     save_file(tensors, path, {"classifier": text, "sha256": estimator_file.digest_of(text, tensors)})

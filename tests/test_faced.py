@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from bayesgan.coupling import Coupling
-from bayesgan.draws import ALL, SIDES, Chosen, Side
+from bayesgan.draws import ALL, Chosen
 from bayesgan.errors import BayesganError
 from bayesgan.gan import BayesianGAN
 from bayesgan.posterior import Marginal
-from bayesgan.settings import Settings, parse_settings
+from bayesgan.settings import SIDES, Settings, Side, parse_settings
 from tests.labelled import small_gan as labelled_gan
 from tests.test_dynamics import equally_often
 from tests.test_gan import small_gan

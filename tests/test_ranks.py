@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from bayesgan.coupling import Groups
-from bayesgan.draws import SIDES, Labels
+from bayesgan.draws import Labels
 from bayesgan.errors import BayesganError
 from bayesgan.gan import BayesianGAN
 from bayesgan.networks import Discriminator, Generator, mlp
 from bayesgan.ranks import ALONE, Ranks, Share, together
-from bayesgan.settings import ImageSettings, parse_settings
+from bayesgan.settings import SIDES, ImageSettings, parse_settings
 from bayesgan.training import STATE_TENSORS
 from tests.processes import GIVEN, run
 

@@ -14,7 +14,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from bayesgan.draws import SIDES
+from bayesgan.settings import SIDES
 from tests.processes import PATIENCE, SOON, Ended, ended, free_port, run, started
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -174,6 +174,8 @@ def test_a_finished_run_is_not_repeated_by_two_ranks(by_one: dict[str, Path], tm
 LEAVING = """
 import atexit, sys
 from torch import distributed
+from bayesgan.settings import SIDES
+from bayesgan.settings import SIDES
 from bayesgan.cli import main
 atexit.register(lambda: print("not left" if distributed.is_initialized() else "left"))
 main()

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from bayesgan import dynamics
 from bayesgan.coupling import grouped
-from bayesgan.draws import ALL, SIDES, Chosen, Side
+from bayesgan.draws import ALL, Chosen
 from bayesgan.dynamics import Dynamics, State
 from bayesgan.gan import BayesianGAN
-from bayesgan.settings import Scan
+from bayesgan.settings import SIDES, Scan, Side
 from bayesgan.training import STATE_TENSORS
 from tests.test_dynamics import SIGMAS, assert_covariance, correlated_precision, equally_often, predicted_covariance
 from tests.test_gan import small_gan

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from bayesgan import dynamics
 from bayesgan.coupling import Coupling
-from bayesgan.draws import ALL, SIDES, Chosen, Side
+from bayesgan.draws import ALL, Chosen
 from bayesgan.dynamics import Dynamics, State
 from bayesgan.errors import BayesganError
 from bayesgan.gan import BayesianGAN
-from bayesgan.settings import Scan, Settings
+from bayesgan.settings import SIDES, Scan, Settings, Side
 from tests.test_dynamics import SIGMAS
 from tests.test_gan import small_gan
 from tests.test_sweep import state_of, tensors

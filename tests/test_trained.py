@@ -2,7 +2,9 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from torch import Tensor
 
 import bayesgan
 from bayesgan.errors import BayesganError
+from bayesgan.experiments.images import Task
 from bayesgan.samples import Sample, SampleSet
 from bayesgan.settings import ImageSettings, VectorSettings
 from bayesgan.trained import Held, Posterior
@@ -83,7 +86,8 @@ def test_predictions_and_their_uncertainty() -> None:
 
 def test_one_network_alone_has_no_mutual_information() -> None:
     one = {name: tensor[:1] for name, tensor in sample(1).items()}
-    found = Posterior(SETTINGS, SHAPE, CLASSES, Held({10: one}), CPU).uncertainty(IMAGES)
+    settings = SETTINGS.model_copy(update={"generators": 1, "discriminators": 1})
+    found = Posterior(settings, SHAPE, CLASSES, Held({10: one}), CPU).uncertainty(IMAGES)
     assert found.mutual_information.max() == 0.0
 
 
@@ -133,7 +137,7 @@ def test_features_are_the_hidden_layer() -> None:
 
 
 def test_vectors() -> None:
-    settings = VectorSettings(hidden=5, noise_dim=2)
+    settings = VectorSettings(hidden=5, noise_dim=2, generators=1, discriminators=1)
     blank = Posterior(settings, (3,), CLASSES, Held({}), CPU)
     theta = blank._discriminator.initial(1, rng(0))
     empty = torch.zeros(1, 0)
@@ -172,6 +176,10 @@ def test_images_that_do_not_fit_are_refused(images: np.ndarray, sentence: str) -
 def test_what_a_run_does_not_have_is_refused() -> None:
     with pytest.raises(BayesganError, match="no generator"):
         posterior().generate(1, [(10, 2)])
+    with pytest.raises(BayesganError, match="no generator"):
+        posterior().between((10, 0), (11, 0), 0.5, posterior().noise(1))
+    with pytest.raises(BayesganError, match="No generator is named"):
+        posterior().generate(1, [])
     with pytest.raises(BayesganError, match="at least one"):
         posterior().generate(0)
     unlabelled = Posterior(SETTINGS, SHAPE, (), Held({}), CPU)
@@ -183,7 +191,15 @@ def saved(folder: Path) -> Path:
     """A run folder with the samples above."""
     for iteration, seed in ((10, 1), (20, 2)):
         SampleSet(folder / "samples").append(iteration, sample(seed))
-    config = {"settings": SETTINGS.model_dump(mode="json"), "shape": SHAPE, "classes": CLASSES}
+    config = Task("digits").identity | {
+        "version": bayesgan.__version__,
+        "settings": SETTINGS.model_dump(mode="json"),
+        "shape": SHAPE,
+        "classes": CLASSES,
+        "labelled_sha256": "",
+        "test_sha256": "",
+        "device": "cpu",
+    }
     (folder / "config.json").write_text(json.dumps(config))
     return folder
 
@@ -194,10 +210,42 @@ def test_load_reads_a_run(tmp_path: Path) -> None:
     assert loaded.classes == CLASSES
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"settings": {}}', '{"settings": {}, "shape": [1, 2], "classes": []}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"settings": {}}', "[" * 100_000])
 def test_a_damaged_config_is_refused(tmp_path: Path, text: str) -> None:
     (saved(tmp_path) / "config.json").write_text(text)
     with pytest.raises(BayesganError, match="damaged"):
+        bayesgan.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"dataset": "foo"},
+        {"dataset": [1]},
+        {"dataset": "own"},
+        {"like": "digits"},
+        {"shape": [1, 8, 1e999]},
+        {"shape": [2, 8, 8]},
+        {"shape": [1, 8]},
+        {"classes": "ab"},
+        {"labels": 1.5},
+        {"seed": True},
+        {"settings": {"generators": 0}},
+        {"settings": {"noise_dim": 10**18}},
+        {"dataset": "own", "like": "digits", "own": {"images": "x", "size": -5}},
+        {"dataset": "own", "like": "digits", "own": {"images": "x", "held_out": float("nan")}},
+    ],
+)
+def test_a_config_with_a_wrong_value_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    path = saved(tmp_path) / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | wrong))
+    with pytest.raises(BayesganError, match="damaged"):
+        bayesgan.load(tmp_path)
+
+
+def test_a_config_of_another_version_says_so(tmp_path: Path) -> None:
+    (saved(tmp_path) / "config.json").write_text('{"version": "99"}')
+    with pytest.raises(BayesganError, match="was made by bayesgan 99"):
         bayesgan.load(tmp_path)
 
 
@@ -211,10 +259,23 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         bayesgan.load(tmp_path)
 
 
-def test_samples_of_other_networks_are_refused(tmp_path: Path) -> None:
-    other = {name: tensor[:, :-1] for name, tensor in sample(1).items()}
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda tensor: tensor[:, :-1], "do not fit"),
+        (lambda tensor: tensor[:1], "do not fit"),
+        (lambda tensor: tensor[:0], "do not fit"),
+        (lambda tensor: tensor[0], "do not fit"),
+        (lambda tensor: tensor[0, 0], "do not fit|should be a safetensors file"),
+        (lambda tensor: tensor.half(), "do not fit"),
+        (lambda tensor: tensor / 0, "not finite"),
+    ],
+)
+def test_samples_of_other_networks_are_refused(
+    tmp_path: Path, change: Callable[[Tensor], Tensor], sentence: str
+) -> None:
+    other = {name: change(tensor) for name, tensor in sample(1).items()}
     SampleSet(saved(tmp_path) / "samples").append(10, other)
-    with pytest.raises(BayesganError, match="do not fit"):
-        bayesgan.load(tmp_path).predict_proba(IMAGES)
-    with pytest.raises(BayesganError, match="do not fit"):
-        bayesgan.load(tmp_path).generate(4)
+    for asked in (lambda it: it.predict_proba(IMAGES), lambda it: it.generate(4), Posterior.check):
+        with pytest.raises(BayesganError, match=sentence):
+            asked(bayesgan.load(tmp_path))

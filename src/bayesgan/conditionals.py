@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from bayesgan.chains import MeanField, Population
-from bayesgan.draws import ALL, Chosen, Draws, Labels, Side
+from bayesgan.draws import ALL, Chosen, Draws, Labels
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.posterior import (
@@ -19,7 +19,7 @@ from bayesgan.posterior import (
     reality,
 )
 from bayesgan.ranks import ALONE, Ranks
-from bayesgan.settings import Settings
+from bayesgan.settings import Settings, Side
 
 
 class Conditionals(Draws):

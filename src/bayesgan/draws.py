@@ -5,7 +5,6 @@ depend on how many ranks share its chains.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -14,7 +13,7 @@ from bayesgan.coupling import Groups, grouped
 from bayesgan.dynamics import noise_seeds
 from bayesgan.ranks import Ranks
 from bayesgan.rng import stream
-from bayesgan.settings import Settings
+from bayesgan.settings import Settings, Side
 
 CALIBRATION = 500
 STREAMS = (
@@ -22,8 +21,6 @@ STREAMS = (
     *("evaluation", "diagnostics"),
 )
 
-Side = Literal["generators", "discriminators"]
-SIDES: tuple[Side, ...] = get_args(Side)
 Chosen = slice | Tensor  # of the chains of each group, numbered from 0
 ALL = slice(None)
 

@@ -294,7 +294,10 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         if saved.names is not None:
             model.feature_names_in_ = np.array(saved.names, object)
         model.classes_ = np.array(saved.classes, saved.kind)
-        model.transduction_ = model.classes_[tensors.pop("transduction").numpy()]
+        places = tensors.pop("transduction").numpy()
+        if (places < 0).any():
+            raise IndexError
+        model.transduction_ = model.classes_[places]
         if saved.range is None:
             model.mean_, model.scale_ = tensors.pop("mean").numpy(), tensors.pop("scale").numpy()
         else:
@@ -305,6 +308,9 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             collected.setdefault(int(iteration), {})[population] = part
         settings = parse_settings(VectorSettings if saved.pixels is None else ImageSettings, **saved.run)
         model.posterior_ = model._posterior(settings, collected, available(device))
+        if not collected:
+            raise ValueError
+        model.posterior_.check()
         return model
 
 

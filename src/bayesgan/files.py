@@ -5,17 +5,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 try:
     import fcntl
 except ImportError:  # not on Windows, where nothing keeps two processes out of one folder
     fcntl = None  # type: ignore[assignment]
 
+from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
 from bayesgan.errors import BayesganError
+
+M = TypeVar("M", bound=BaseModel)
 
 
 @contextmanager
@@ -48,6 +52,16 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BayesganError(f"Cannot read {path}: {error}.") from None
+
+
+def parsed(kind: type[M], text: str, path: Path, remedy: str) -> M:
+    """The record of ``kind`` that ``text`` from ``path`` holds as JSON; ``remedy`` ends the sentence if it does not."""
+    try:
+        return kind.model_validate_json(text)
+    except (ValidationError, BayesganError) as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else None
+        reason = str(error).rstrip(".") if first is None else ": ".join([*map(str, first["loc"]), first["msg"]])
+        raise BayesganError(f"{path} is damaged ({reason}): {remedy}.") from None
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:

@@ -8,11 +8,12 @@ from torch import Tensor
 
 from bayesgan import dynamics
 from bayesgan.conditionals import Conditionals
-from bayesgan.draws import ALL, SIDES, Side
+from bayesgan.draws import ALL
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.rng import stream
 from bayesgan.samples import Sample
+from bayesgan.settings import SIDES, Side
 
 
 @dataclass

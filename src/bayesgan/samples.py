@@ -57,7 +57,7 @@ class SampleSet:
         Only the bytes asked for are read.
         """
         with open_tensors(self._path(iteration)) as tensors:
-            return tensors.get_slice(population)[slice(None) if chain is None else chain]
+            return tensors.get_tensor(population) if chain is None else tensors.get_slice(population)[chain]
 
     def each(self, population: str) -> Iterator[Tensor]:
         """The weights (chains, weights) of ``population``, one collected iteration after another."""

@@ -1,6 +1,6 @@
 """Every number that a run depends on, validated, in one record that is stored with the run."""
 
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -10,13 +10,15 @@ from bayesgan.errors import BayesganError
 from bayesgan.networks import FEATURES, Normalisation
 from bayesgan.posterior import GameName, LabelTerm, Marginal
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
 Whole = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
+Side = Literal["generators", "discriminators"]
+SIDES: tuple[Side, ...] = get_args(Side)
 Family = Literal["weights", "mean-field"]
 Scan = Literal["in-turn", "random"]  # which part of the chains moves: one after the other, or one drawn at random
 
@@ -77,6 +79,11 @@ class Settings(BaseModel):
     @property
     def _needs_samples(self) -> bool:
         return self.temperature > 0
+
+    def chains(self, side: Side) -> int:
+        """Chains of a side in each collected sample."""
+        each = self.generators if side == "generators" else self.discriminators
+        return each * self.replicas * self.branches
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -35,10 +35,11 @@ def spread(features: np.ndarray, weights: np.ndarray, number: int, seed: int = 0
     ``weights`` say how much each point pulls its cluster's centre.
     """
     weights = weights / max(weights.max(), 1e-12) + 1e-6
-    means = KMeans(number, n_init=4, random_state=seed).fit(features, sample_weight=weights)
+    clusters = min(number, len(np.unique(features, axis=0)))
+    means = KMeans(clusters, n_init=4, random_state=seed).fit(features, sample_weight=weights)
     distances = means.transform(features)
     chosen: list[int] = []
-    for cluster in range(number):
-        order = np.argsort(distances[:, cluster], kind="stable")
+    for turn in range(number):  # of points that are all alike, several from one cluster
+        order = np.argsort(distances[:, turn % clusters], kind="stable")
         chosen.append(next(int(point) for point in order if point not in chosen))
     return np.sort(np.array(chosen))

@@ -1,10 +1,8 @@
 """A trained posterior: predictions, what they are unsure of, and pictures."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,11 +13,11 @@ from bayesgan.chains import Population
 from bayesgan.draws import as_bytes
 from bayesgan.environment import available
 from bayesgan.errors import BayesganError
-from bayesgan.files import read_text
 from bayesgan.predictive import ModelAverage, Uncertainty, batches
 from bayesgan.rng import stream
+from bayesgan.run_config import read_config
 from bayesgan.samples import Sample, Samples, SampleSet
-from bayesgan.settings import ImageSettings, Settings, parse_settings
+from bayesgan.settings import Settings, Side
 
 Generated = tuple[int, int]  # collected iteration and chain of a generator
 
@@ -110,14 +108,14 @@ class Posterior:
         average = self._judge(x)
         parts = []
         for iteration in self.samples.iterations:
-            weights = self._loaded(iteration, "discriminator", self._discriminator)
+            weights = self._loaded(iteration, "discriminators")
             parts.append(average.predict(*weights)[0])
         return torch.cat(parts).cpu().numpy()
 
     def features(self, x: np.ndarray) -> np.ndarray:
         """What the last sample's first discriminator sees in each point, (n, features); the point where it has none."""
         points = self._points(x)
-        weights, statistics = self._loaded(self.samples.iterations[-1], "discriminator", self._discriminator)
+        weights, statistics = self._loaded(self.samples.iterations[-1], "discriminators")
         with torch.no_grad():
             parts = [self._discriminator(weights[:1], batch[None], statistics[:1])[0] for batch in batches(points)]
         features = torch.cat(parts)[:, max(1, len(self.classes)) :]
@@ -126,7 +124,7 @@ class Posterior:
     def _average(self, x: np.ndarray) -> ModelAverage:
         average = self._judge(x)
         for iteration in self.samples.iterations:
-            average.add(*self._loaded(iteration, "discriminator", self._discriminator))
+            average.add(*self._loaded(iteration, "discriminators"))
         return average
 
     def _judge(self, x: np.ndarray) -> ModelAverage:
@@ -160,11 +158,8 @@ class Posterior:
     @property
     def generators(self) -> list[Generated]:
         """Every sampled generator, by collected iteration and chain."""
-        return [
-            (iteration, chain)
-            for iteration in self.samples.iterations
-            for chain in range(len(self.samples.load(iteration, "generators")))
-        ]
+        chains = range(self.settings.chains("generators"))
+        return [(iteration, chain) for iteration in self.samples.iterations for chain in chains]
 
     def generate(self, n: int, which: Sequence[Generated] | None = None, seed: int = 0) -> np.ndarray:
         """``n`` new images, bytes (n, height, width[, channels]), or vectors (n, d).
@@ -182,16 +177,10 @@ class Posterior:
 
     def draw(self, noise: Tensor, which: Sequence[Generated] | None = None) -> np.ndarray:
         """What the generators ``which``, taking turns, make of ``noise`` (n, noise_dim)."""
-        everyone = self.generators
-        chosen = everyone if which is None else list(which)
-        if not chosen:
-            raise BayesganError("This run has no generators: it learnt from its labels alone.")
-        for each in chosen:
-            if each not in everyone:
-                raise BayesganError(f"There is no generator {each}: give (collected iteration, chain).")
+        chosen = self._named(self.generators if which is None else which)
         pictures = torch.empty(len(noise), *self.shape, device=self.device)
         for number, (iteration, chain) in enumerate(chosen[: len(noise)]):
-            weights, statistics = self._loaded(iteration, "generator", self._generator)
+            weights, statistics = self._loaded(iteration, "generators")
             pictures[number :: len(chosen)] = self.picture(
                 weights[chain], statistics[chain], noise[number :: len(chosen)]
             )
@@ -200,10 +189,23 @@ class Posterior:
     def between(self, one: Generated, other: Generated, share: float, noise: Tensor) -> np.ndarray:
         """What weights on the straight line from generator ``one`` (share 0) to ``other`` (1) make of ``noise``."""
         (first, its), (second, others) = (
-            tuple(part[chain] for part in self._loaded(iteration, "generator", self._generator))
-            for iteration, chain in (one, other)
+            tuple(part[chain] for part in self._loaded(iteration, "generators"))
+            for iteration, chain in self._named([one, other])
         )
         return self._as_given(self.picture(first.lerp(second, share), its.lerp(others, share), noise))
+
+    def _named(self, generators: Sequence[Generated]) -> list[Generated]:
+        """``generators``, all of which there are."""
+        everyone = self.generators
+        if not everyone:
+            raise BayesganError("This run has no generators: it learnt from its labels alone.")
+        if not generators:
+            raise BayesganError("No generator is named: give (collected iteration, chain).")
+        chosen = [(iteration, chain) for iteration, chain in generators]
+        for each in chosen:
+            if each not in everyone:
+                raise BayesganError(f"There is no generator {each}: give (collected iteration, chain).")
+        return chosen
 
     def picture(self, weights: Tensor, statistics: Tensor, noise: Tensor) -> Tensor:
         """G(z; θ_g) of one generator, (n, *point), each point by itself."""
@@ -216,15 +218,30 @@ class Posterior:
         images = as_bytes(points).cpu().numpy().transpose(0, 2, 3, 1)
         return images[..., 0] if images.shape[-1] == 1 else images
 
-    def _loaded(self, iteration: int, kind: str, population: Population) -> tuple[Tensor, Tensor]:
-        weights = self.samples.load(iteration, f"{kind}s").to(self.device)
-        statistics = self.samples.load(iteration, f"{kind}_statistics").to(self.device)
-        if weights.shape[1:] != (population.weights,) or statistics.shape != (len(weights), population.buffers):
-            raise BayesganError(
-                f"The {kind}s of iteration {iteration} do not fit the settings in the config.json of their run: put "
-                "the right file back, or train again."
-            )
-        return weights, statistics
+    def check(self) -> None:
+        """Refuse samples that are not of this architecture, or damaged."""
+        for iteration in self.samples.iterations:
+            self._loaded(iteration, "generators")
+            self._loaded(iteration, "discriminators")
+
+    def _loaded(self, iteration: int, side: Side) -> tuple[Tensor, Tensor]:
+        """Weights and statistics of the networks of one side, all of them as the settings say."""
+        population = self._generator if side == "generators" else self._discriminator
+        weights = self.samples.load(iteration, side)
+        statistics = self.samples.load(iteration, f"{side.removesuffix('s')}_statistics")
+        chains = self.settings.chains(side)
+        for part, size in ((weights, population.weights), (statistics, population.buffers)):
+            if part.shape != (chains, size) or part.dtype != torch.float32:
+                raise BayesganError(
+                    f"The {side} of iteration {iteration} do not fit the settings of their run: put the right file "
+                    "back, or train again."
+                )
+            if not part.isfinite().all():
+                raise BayesganError(
+                    f"The {side} of iteration {iteration} have weights that are not finite: put the right file back, "
+                    "or train again."
+                )
+        return weights.to(self.device), statistics.to(self.device)
 
 
 @dataclass(frozen=True)
@@ -270,28 +287,7 @@ def load(folder: str | Path, device: str = "cpu") -> Posterior:
     """
     folder = Path(folder)
     config = read_config(folder)
-    try:
-        shape, classes = [int(side) for side in config["shape"]], [str(name) for name in config["classes"]]
-        settings = parse_settings(ImageSettings, **config["settings"])
-        if len(shape) != 3 or not all(1 <= side <= 4096 for side in shape):
-            raise ValueError
-    except (KeyError, TypeError, ValueError):
-        raise BayesganError(f"{folder / 'config.json'} is damaged: without it the run cannot be read.") from None
     samples = SampleSet(folder / "samples")
     if not samples.iterations:
         raise BayesganError(f"{folder} holds no samples yet: its training has not got past the burn-in.")
-    return Posterior(settings, shape, classes, samples, available(device))
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """The config.json of a run folder."""
-    path = folder / "config.json"
-    if not path.exists():
-        raise BayesganError(f"{folder} holds no run: it has no config.json.")
-    try:
-        config = json.loads(read_text(path))
-    except ValueError:
-        config = None
-    if not isinstance(config, dict):
-        raise BayesganError(f"{path} is damaged: without it the run cannot be read.")
-    return config
+    return Posterior(config.settings, config.shape, config.classes, samples, available(device))

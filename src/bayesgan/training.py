@@ -21,12 +21,12 @@ import torch
 from torch import Tensor
 
 from bayesgan import __version__, environment
-from bayesgan.draws import SIDES
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.files import open_tensors, read_text, write_tensors, write_text
 from bayesgan.gan import BayesianGAN, LogPosteriors
 from bayesgan.samples import Sample, SampleSet
+from bayesgan.settings import SIDES
 
 STATE_TENSORS = ("theta", "momentum", "second_moment", "adam_steps", "preconditioner")
 
@@ -121,7 +121,9 @@ class Run:
         """What computed this run: more than one entry where it was gone on with under other conditions."""
         path = self.folder / "environments.json"
         there = _read_json(path) if path.exists() else []
-        if not isinstance(there, list) or not all(isinstance(each, dict) and "threads" in each for each in there):
+        if not isinstance(there, list) or not all(
+            isinstance(each, dict) and {"device", "threads"} <= each.keys() for each in there
+        ):
             there = []  # no result depends on it
         present = environment.record(self.gan.data.device)
         finished = self.gan.iteration == self.gan.settings.iterations

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from bayesgan.data.labels import labelled_set
-from bayesgan.data.own import OwnImages, chosen_shape, held_out, listed, read, read_labels, similar
+from bayesgan.data.own import OwnImages, chosen_shape, held_out, listed, printable, read, read_labels, similar
 from bayesgan.data.pictures import Header
 from bayesgan.errors import BayesganError
 from tests.data.test_pictures import enormous
@@ -103,6 +103,7 @@ def test_one_labels_file_for_the_training_and_the_test_pictures(tmp_path: Path) 
         ("", "header file,label"),
         ("name,class\n00.png,a\n", "header file,label"),
         ("file,label\n00.png,a\n00.png,b\n", "gives 00.png two labels, 'a' and 'b'"),
+        ("file,label\n00.png,a\n00.png,Unlabelled\n", "gives 00.png two labels, 'a' and none"),
         ("file,label\nx.png,a\n../y.png,b\n", "None of the files"),
         ("file,label\n00.png,a\n01.png,a\n", "are of the class 'a'"),
         ("file,label\n00.png,\n", "has a label"),
@@ -164,6 +165,29 @@ def test_broken_files_are_named_and_left_out(tmp_path: Path) -> None:
     assert len(found.images.train) == 20
 
 
+def test_pictures_that_runs_drew_and_links_to_folders_are_left_out(tmp_path: Path) -> None:
+    own = class_folders(tmp_path / "pets")
+    pictures(tmp_path / "pets" / "pets-bayesgan-seed0", ["panels.png"])
+    (tmp_path / "pets" / "pets-bayesgan-seed0" / "config.json").write_text("{}")
+    pictures(tmp_path / "elsewhere", [f"{number}.png" for number in range(5)])
+    (tmp_path / "pets" / "fish").symlink_to(tmp_path / "elsewhere")
+    found = read(own)
+    assert found.images.classes == ("cat", "dog")
+    assert found.skipped == ("fish: a link to a folder, which is not followed",)
+
+
+@pytest.mark.parametrize(("train", "test"), [("pets", "pets"), ("pets", "pets/cat"), ("pets/cat", "pets")])
+def test_test_pictures_are_not_training_pictures(tmp_path: Path, train: str, test: str) -> None:
+    class_folders(tmp_path / "pets")
+    with pytest.raises(BayesganError, match="lie in one another"):
+        read(OwnImages(str(tmp_path / train), test_images=str(tmp_path / test)))
+
+
+def test_names_cannot_move_the_cursor() -> None:
+    assert printable("a\x1b[2J\n\x9b.png") == "a\\x1b[2J\\x0a\\x9b.png"
+    assert printable("日本語 & <b>") == "日本語 & <b>"
+
+
 def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.png")
     own = flat(tmp_path, "")
@@ -205,10 +229,22 @@ def test_settings_are_those_of_a_similar_set() -> None:
 
 def test_held_out_is_a_share_of_each_class() -> None:
     labels = np.array([0] * 10 + [1] * 3 + [2] + [-1] * 20)
-    held = held_out(labels, 0.3)
+    images = np.arange(len(labels))
+    held = held_out(labels, 0.3, images)
     assert [int((held & (labels == each)).sum()) for each in (0, 1, 2, -1)] == [3, 1, 0, 0]
-    assert np.array_equal(held, held_out(labels, 0.3))
-    assert int(held_out(labels, 0.9).sum()) == 9 + 2
+    assert np.array_equal(held, held_out(labels, 0.3, images))
+    assert int(held_out(labels, 0.9, images).sum()) == 9 + 2
+
+
+def test_what_is_held_out_mostly_stays_so_when_more_is_labelled() -> None:
+    images = np.arange(200)
+    few = np.where(np.arange(200) < 100, np.arange(200) % 2, -1)
+    more = np.where(np.arange(200) < 120, np.arange(200) % 2, -1)
+    before, after = held_out(few, 0.2, images), held_out(more, 0.2, images)
+    assert (before.sum(), after.sum()) == (20, 24)
+    assert (before & after).sum() >= 16  # any new one has a chance of a fifth, and pushes out one at most
+    shuffled = np.random.default_rng(0).permutation(200)  # wherever the files are
+    assert np.array_equal(held_out(few[shuffled], 0.2, images[shuffled]), before[shuffled])
 
 
 def test_a_known_set_written_as_folders_is_read_back(tmp_path: Path) -> None:

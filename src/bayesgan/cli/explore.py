@@ -32,14 +32,14 @@ def explore(
         if error.name != "gradio":
             raise
         raise BayesganError("Gradio is missing: pip install 'bayesgan[explore]'.") from None
-    from bayesgan.experiments.images import data_of, resumed
+    from bayesgan.experiments.images import data_of_run
     from bayesgan.explore.explorer import Explorer
     from bayesgan.trained import load
 
     posterior = load(run, device)
     data: LabelledImages | BayesganError
     try:
-        data = data_of(resumed(run), data_dir or default_folder())
+        data = data_of_run(run, data_dir or default_folder())
     except BayesganError as error:
         data = error  # the generators and a drawing need no images
     launch(Explorer(posterior, data), run.resolve().name, host, port, _say_where)

@@ -13,6 +13,7 @@ from bayesgan import environment
 from bayesgan.cli.data import DataDir
 from bayesgan.cli.shared import Device, Threads, assignment, console, progress_bar, say
 from bayesgan.data.images import ImageSetName, default_folder
+from bayesgan.data.own import LARGEST_SIDE, LEAST_HELD_OUT, MOST_HELD_OUT, SMALLEST_SIDE, printable
 from bayesgan.errors import BayesganError
 from bayesgan.files import locked
 from bayesgan.methods import ImageMethod
@@ -43,11 +44,21 @@ def train(
     ] = None,
     test_images: Annotated[Path | None, typer.Option(help="Pictures to test on, in a folder of the same form.")] = None,
     held_out: Annotated[
-        float, typer.Option(help="Share of the labelled pictures to test on if there are no others.", min=0.01, max=0.9)
+        float,
+        typer.Option(
+            help="Share of the labelled pictures to test on if there are no others.",
+            min=LEAST_HELD_OUT,
+            max=MOST_HELD_OUT,
+        ),
     ] = 0.2,
     size: Annotated[
         int | None,
-        typer.Option(help="Pixels of a side of your pictures.", min=8, max=256, show_default="chosen from them"),
+        typer.Option(
+            help="Pixels of a side of your pictures.",
+            min=SMALLEST_SIDE,
+            max=LARGEST_SIDE,
+            show_default="chosen from them",
+        ),
     ] = None,
     labels: Annotated[str, typer.Option(help="N_s, how many images show their label: a number, or 'all'.")] = "100",
     subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
@@ -112,6 +123,9 @@ def train(
             # Any image set's settings, until the pictures are read.
             task = Task("own", "all", 0, method, preset, seed, "test", every, overrides, own, "digits")
             folder = out or Path(f"{images.resolve().name}-{method}-seed{seed}")
+            for place in (*places, str(folder)):
+                if place is not None and printable(place) != place:
+                    raise BayesganError(f"{printable(place)} is not a name in UTF-8: give it another name.")
     task.settings  # noqa: B018  # bad settings are refused before anything is read
     chosen = environment.use(device, threads)
     data = data_of(task, data_dir or default_folder())

@@ -49,7 +49,17 @@ def predict(
     posterior = load(run, device)
     paths: list[Path] = []
     for given in files:
-        paths += [file.path for file in listed(given, None)[0]] if given.is_dir() else [given]
+        if not given.is_dir():
+            paths.append(given)
+            continue
+        try:
+            found, skipped = listed(given, None)
+        except BayesganError as error:  # no pictures: the others may have some
+            say(str(error))
+            continue
+        paths += [file.path for file in found]
+        for words in skipped:
+            say(f"{printable(str(given))}/{words}; left out.")
     pictures, reasons = decoded(paths, posterior.shape)
     names = [printable(str(path)) for path in paths]
     for name, reason in zip(names, reasons, strict=True):
@@ -58,8 +68,8 @@ def predict(
     if len(pictures) == 0:
         raise BayesganError("None of the files can be read as a picture.")
     readable = [name for name, reason in zip(names, reasons, strict=True) if reason is None]
-    found = posterior.uncertainty(pictures.transpose(0, 2, 3, 1))
-    _print_rows(_rows(readable, posterior.classes, found), format)
+    judged = posterior.uncertainty(pictures.transpose(0, 2, 3, 1))
+    _print_rows(_rows(readable, posterior.classes, judged), format)
 
 
 def suggest(
@@ -77,15 +87,17 @@ def suggest(
 
     They are those that the sampled networks contradict each other about most, spread over what they look like.
     """
-    import numpy as np
-
-    from bayesgan.experiments.images import data_of, resumed
+    from bayesgan.experiments.images import data_of, data_of_run, resumed
     from bayesgan.experiments.panels import draw_sheet
     from bayesgan.suggestions import suggested
     from bayesgan.trained import load
 
     posterior, data = load(run, device), data_of(resumed(run), data_dir or default_folder())
-    unlabelled = np.setdiff1d(np.arange(len(data.images.train)), data.labelled.indices)
+    try:
+        data_of_run(run, data_dir or default_folder(), data)
+    except BayesganError:
+        say(f"The pictures or their labels have changed since {run} was trained: these are of what has no label now.")
+    unlabelled = data.unlabelled
     if len(unlabelled) == 0:
         raise BayesganError("Every training picture has a label already.")
     x = data.images.train[unlabelled].transpose(0, 2, 3, 1)
@@ -150,16 +162,25 @@ def evaluate(
     Writes evaluation.json and reliability.png into the run's folder.
     """
     from bayesgan.experiments import evaluation
-    from bayesgan.experiments.images import data_of, resumed
+    from bayesgan.experiments.images import data_of, data_of_run, resumed
     from bayesgan.trained import load
 
     folder = data_dir or default_folder()
     task = resumed(run)
-    if split is not None:
+    if split in (None, task.split):
+        data = data_of_run(run, folder)
+    elif task.own is not None:
+        raise BayesganError(
+            "--split is for the known image sets: your own pictures are tested as they were in training."
+        )
+    else:
+        if split == "validation":
+            say(f"{run} was trained with --split test: the validation images are among its training images.")
         task = replace(task, split=split)
-    posterior, data = load(run, device), data_of(task, folder)
+        data = data_of(task, folder)
+    posterior = load(run, device)
     with console.status("The sampled networks look at the test images …"):
-        result = evaluation.evaluate(posterior, data.images, against or ["noise", "inverted"], folder, run)
+        result = evaluation.evaluate(posterior, data.images, task.split, against or ["noise", "inverted"], folder, run)
     if format == "json":
         print(json.dumps(result, indent=1))
         return

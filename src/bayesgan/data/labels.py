@@ -27,6 +27,11 @@ class LabelledImages:
     files: tuple[str, ...] = ()  # names of the training images, where they are files
     skipped: tuple[str, ...] = ()  # a few words on every file that is not used
 
+    @property
+    def unlabelled(self) -> np.ndarray:
+        """Indices of the training images that do not show their class."""
+        return np.setdiff1d(np.arange(len(self.images.train)), self.labelled.indices)
+
 
 def labelled_set(name: str, labels: np.ndarray, count: int, subset: int) -> LabelledSet:
     """The ``subset``-th choice of ``count`` of the training images of the data set ``name``.

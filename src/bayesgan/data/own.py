@@ -4,13 +4,16 @@ import csv
 import hashlib
 import io
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from bayesgan.data.images import Images, ImageSetName
 from bayesgan.data.labels import LabelledImages, LabelledSet, hashed
@@ -21,7 +24,10 @@ UNLABELLED = ("unlabelled", "unlabeled")  # folders whose pictures are of no cla
 NOT_LABELLED = -1
 SIDES = (8, 16, 32, 64)  # pixels of what pictures of mixed sizes are scaled to
 LARGEST = 64  # pixels of a side that pictures of one size may keep
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 FEWEST = 10  # pictures to train on
+LEAST_HELD_OUT, MOST_HELD_OUT = 0.01, 0.9  # shares that may be asked for
+SMALLEST_SIDE, LARGEST_SIDE = 8, 256  # pixels that may be asked for
 
 
 @dataclass(frozen=True)
@@ -31,8 +37,10 @@ class OwnImages:
     images: str  # a folder of class folders, with unlabelled pictures beside them, or a flat one with a labels file
     labels_file: str | None = None  # CSV with the header file,label
     test_images: str | None = None  # a folder of the same form
-    held_out: float = 0.2  # share of the labelled pictures to test on where there is no folder of test pictures
-    size: int | None = None  # pixels of a side; None: chosen from the pictures
+    held_out: Annotated[float, Field(ge=LEAST_HELD_OUT, le=MOST_HELD_OUT)] = (
+        0.2  # share of the labelled pictures to test on where there is no folder of test pictures
+    )
+    size: Annotated[int, Field(ge=SMALLEST_SIDE, le=LARGEST_SIDE)] | None = None  # of a side; None: chosen from them
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,7 @@ class _File:
 
 def read(own: OwnImages) -> LabelledImages:
     """Read the pictures of ``own``: every one without a label is unlabelled, every one that is broken is skipped."""
+    _refuse_common(own)
     files, skipped = listed(Path(own.images), own.labels_file)
     test_files: list[_File] = []
     if own.test_images is not None:
@@ -60,7 +69,7 @@ def read(own: OwnImages) -> LabelledImages:
     _refuse_useless(own, len(files), names)
     labels = np.array([NOT_LABELLED if file.label is None else names.index(file.label) for file in files], np.int64)
     if own.test_images is None:
-        held = held_out(labels, own.held_out)
+        held = held_out(labels, own.held_out, train)
         test, test_labels = train[held], labels[held]
         train, labels = train[~held], labels[~held]
         files = [file for file, out in zip(files, held, strict=True) if not out]
@@ -81,6 +90,17 @@ def read(own: OwnImages) -> LabelledImages:
     labelled = LabelledSet(indices, hashed(text, indices, labels))
     images = Images(Path(own.images).name, names, train, labels, test, test_labels)
     return LabelledImages(images, labelled, tuple(file.name for file in files), tuple(skipped))
+
+
+def _refuse_common(own: OwnImages) -> None:
+    if own.test_images is None:
+        return
+    train, test = Path(own.images).resolve(), Path(own.test_images).resolve()
+    if train.is_relative_to(test) or test.is_relative_to(train):
+        raise BayesganError(
+            f"{own.test_images} and {own.images} lie in one another: test pictures need a folder that no training "
+            "picture is in."
+        )
 
 
 def _refuse_useless(own: OwnImages, number: int, names: Sequence[str]) -> None:
@@ -110,10 +130,17 @@ def listed(folder: Path, labels_file: str | None) -> tuple[list[_File], list[str
     found: dict[str, Path] = {}
     skipped = []
     for place, folders, names in os.walk(folder):
-        folders[:] = [each for each in folders if not each.startswith(".")]
+        links = {each for each in folders if (Path(place) / each).is_symlink()}
+        skipped += [
+            f"{printable(_below(folder, place, each))}: a link to a folder, which is not followed" for each in links
+        ]
+        # What a run drew is not for the next one to learn from.
+        folders[:] = [
+            each for each in folders if not each.startswith(".") and not (Path(place) / each / "config.json").exists()
+        ]
         for name in names:
             path = Path(place) / name
-            relative = path.relative_to(folder).as_posix()
+            relative = _below(folder, place, name)
             if name.startswith(".") or (labels_file is not None and path.resolve() == Path(labels_file).resolve()):
                 continue
             if path.suffix.lower() in SUFFIXES:
@@ -133,6 +160,10 @@ def listed(folder: Path, labels_file: str | None) -> tuple[list[_File], list[str
     return files, sorted(skipped)
 
 
+def _below(folder: Path, place: str, name: str) -> str:
+    return (Path(place) / name).relative_to(folder).as_posix()
+
+
 def _missing(own: OwnImages, files: list[_File]) -> list[str]:
     """A few words on each file that the labels file names and no folder has."""
     if own.labels_file is None:
@@ -145,11 +176,16 @@ def _missing(own: OwnImages, files: list[_File]) -> list[str]:
 
 def _class_folder(name: str) -> str | None:
     first, inside, _ = name.partition("/")
-    return None if not inside or first.lower() in UNLABELLED else printable(first)
+    return _label(first) if inside else None
+
+
+def _label(text: str) -> str | None:
+    """The class that ``text`` names, if it names one."""
+    return None if text == "" or text.lower() in UNLABELLED else printable(text)
 
 
 def read_labels(path: Path) -> dict[str, str | None]:
-    """Labels by file name, from a CSV file with the header ``file,label``; an empty label is none."""
+    """Labels by file name, from a CSV file with the header ``file,label``; an empty one and 'unlabelled' are none."""
     try:
         # As the names of files are read, so that a name that is not UTF-8 is found.
         text = os.fsdecode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
@@ -158,13 +194,12 @@ def read_labels(path: Path) -> dict[str, str | None]:
             raise BayesganError(f"{path} needs the header file,label in its first line.")
         labels: dict[str, str | None] = {}
         for row in rows:
-            name, label = (row["file"] or "").strip(), printable((row["label"] or "").strip()) or None
+            name, label = (row["file"] or "").strip(), _label((row["label"] or "").strip())
             if not name:
                 continue
             if labels.setdefault(name, label) != label:
-                raise BayesganError(
-                    f"{path} gives {printable(name)} two labels, '{labels[name]}' and '{label}': leave one."
-                )
+                both = " and ".join("none" if each is None else f"'{each}'" for each in (labels[name], label))
+                raise BayesganError(f"{path} gives {printable(name)} two labels, {both}: leave one.")
         return labels
     except OSError as error:
         raise BayesganError(f"Cannot read {path}: {error.strerror or error}.") from None
@@ -173,8 +208,9 @@ def read_labels(path: Path) -> dict[str, str | None]:
 
 
 def printable(name: str) -> str:
-    r"""A file name that any terminal and file can take: bytes that are not UTF-8 are written \\xnn."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    r"""A name that any terminal and file can take: what is not UTF-8, and control characters, are written \\xnn."""
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 # What becomes of them
@@ -220,12 +256,13 @@ def _pixels(files: list[_File], shape: tuple[int, int, int]) -> tuple[list[_File
     return [file for file, reason in tried if reason is None], arrays, skipped
 
 
-def held_out(labels: np.ndarray, share: float) -> np.ndarray:
+def held_out(labels: np.ndarray, share: float, images: np.ndarray) -> np.ndarray:
     """Which of the points are to test on, (N,) of booleans: ``share`` of those of each class that has two or more.
 
-    At least one of each such class, and never all. It depends on nothing but the arguments.
+    At least one of each such class, and never all. They are those whose pixels have the least sha256, wherever the
+    files are, so that most stay the same when more pictures get a label.
     """
-    order = np.argsort(np.random.PCG64(0).random_raw(len(labels)), kind="stable")
+    order = np.array(sorted(range(len(labels)), key=lambda index: hashlib.sha256(images[index].tobytes()).digest()))
     held = np.zeros(len(labels), bool)
     for label, count in sorted(Counter(labels[labels != NOT_LABELLED].tolist()).items()):
         number = min(max(1, round(share * count)), count - 1)

@@ -11,10 +11,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from bayesgan.environment import cores
+
 # Formats that Pillow decodes by itself; some others start programs.
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
-MOST_PIXELS = 100_000_000  # of a picture that is decoded
+MOST_PIXELS = 50_000_000  # that are decoded
 DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")  # more than a byte for each grey value
 GREY = ("1", "L", "LA", *DEEP)
 ORIENTATION = 0x0112  # in EXIF data
@@ -44,7 +46,7 @@ def each(read: Callable[[Path], T], paths: Sequence[Path]) -> list[T | Unreadabl
         except UnreadableError as error:
             return error
 
-    with warnings.catch_warnings(), ThreadPoolExecutor() as pool:
+    with warnings.catch_warnings(), ThreadPoolExecutor(cores()) as pool:
         warnings.simplefilter("ignore")  # Pillow's own, about size and odd metadata
         return list(pool.map(tried, paths))
 
@@ -64,7 +66,7 @@ def header(path: Path) -> Header:
         width, height = picture.size
         if picture.getexif().get(ORIENTATION) in LYING:
             width, height = height, width
-        return Header(width, height, picture.mode in GREY)
+        return Header(width, height, _grey(picture))
 
 
 def pixels(path: Path, channels: int, height: int, width: int) -> np.ndarray:
@@ -75,6 +77,8 @@ def pixels(path: Path, channels: int, height: int, width: int) -> np.ndarray:
     """
     with _opened(path) as file:
         file.draft("RGB", (4 * width, 4 * height))  # of a JPEG no more is decoded than that needs
+        if file.width * file.height > MOST_PIXELS:
+            raise UnreadableError(f"too large, {file.width}×{file.height} pixels")
         picture = ImageOps.exif_transpose(file)
         if picture.mode in DEEP:
             picture = _shallow(picture)
@@ -101,13 +105,21 @@ def picture(pixels: np.ndarray) -> Image.Image:
 
 def _shallow(picture: Image.Image) -> Image.Image:
     """Grey values of 16 bits as bytes; those of other depths from their least, black, to their greatest, white."""
-    values = np.asarray(picture, np.float64)
+    values = np.asarray(picture)
     if picture.mode.startswith("I;16") or (picture.mode == "I" and values.min() >= 0 and values.max() < 2**16):
-        values = values / 257.0
-    else:
-        values = np.nan_to_num(values - np.nanmin(values), posinf=0.0)
-        values = 255.0 * values / max(values.max(), 1e-300)
+        byte_of = (np.arange(2**16) / 257.0).round().astype(np.uint8)
+        return Image.fromarray(byte_of[values])
+    values = np.nan_to_num(values.astype(np.float32) - np.nanmin(values), posinf=0.0)
+    values *= 255.0 / max(float(values.max()), 1e-30)
     return Image.fromarray(values.round().clip(0, 255).astype(np.uint8))
+
+
+def _grey(picture: Image.Image) -> bool:
+    """Whether all of its colours are grey, as far as can be told before it is decoded."""
+    if picture.mode != "P":
+        return picture.mode in GREY
+    colours = np.array(picture.getpalette()).reshape(-1, 3)
+    return bool((colours == colours[:, :1]).all())
 
 
 @contextmanager
@@ -117,11 +129,11 @@ def _opened(path: Path) -> Iterator[Image.Image]:
         if path.stat().st_size == 0:
             raise UnreadableError("empty file")
         with Image.open(path, formats=FORMATS) as picture:
-            if picture.width * picture.height > MOST_PIXELS:
-                raise UnreadableError(f"too large, {picture.width}×{picture.height} pixels")
             yield picture
-    except (UnreadableError, MemoryError):
+    except UnreadableError:
         raise
+    except MemoryError:
+        raise UnreadableError("too large for the memory") from None
     except FileNotFoundError:
         raise UnreadableError("no such file") from None
     except IsADirectoryError:

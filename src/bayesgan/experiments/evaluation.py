@@ -22,11 +22,14 @@ SCORE = (
 CANDIDATES = ("total_entropy", "expected_entropy", "mutual_information", "fake")
 
 
-def evaluate(posterior: Posterior, images: Images, against: list[str], data_dir: Path, out: Path) -> dict[str, Any]:
-    """Every figure, also written to ``out``: evaluation.json and reliability.png."""
+def evaluate(
+    posterior: Posterior, images: Images, split: str, against: list[str], data_dir: Path, out: Path
+) -> dict[str, Any]:
+    """Every figure on the images of ``split``, also written to ``out``: evaluation.json and reliability.png."""
     seen = posterior.uncertainty(images.test.transpose(0, 2, 3, 1))
     found = scores(seen.probabilities, images.test_labels)
     result: dict[str, Any] = {
+        "split": split,
         "test_size": len(images.test),
         **{name: value for name, value in vars(found).items() if name != "bins"},
         "bins": [each._asdict() for each in found.bins],
@@ -37,14 +40,14 @@ def evaluate(posterior: Posterior, images: Images, against: list[str], data_dir:
         strange = posterior.uncertainty(strangers(name, images, posterior.shape, data_dir).transpose(0, 2, 3, 1))
         result["auroc"][name] = told_apart(seen, strange)
     write_text(out / "evaluation.json", json.dumps(result, indent=1) + "\n")
-    draw_reliability(found, out / "reliability.png")
+    draw_reliability(found, split, out / "reliability.png")
     return result
 
 
 def told_apart(familiar: Uncertainty, strange: Uncertainty) -> dict[str, float | None]:
     """AUROC of each candidate for a score of strangeness; None where the networks do not give it."""
     pairs = {name: (getattr(familiar, name), getattr(strange, name)) for name in CANDIDATES}
-    return {name: None if np.isnan(one).any() else auroc(one, other) for name, (one, other) in pairs.items()}
+    return {name: None if np.isnan([*one, *other]).any() else auroc(one, other) for name, (one, other) in pairs.items()}
 
 
 def strangers(name: str, images: Images, shape: tuple[int, ...], data_dir: Path) -> np.ndarray:
@@ -66,7 +69,7 @@ def strangers(name: str, images: Images, shape: tuple[int, ...], data_dir: Path)
     return found
 
 
-def draw_reliability(found: Scores, path: Path) -> None:
+def draw_reliability(found: Scores, split: str, path: Path) -> None:
     """Accuracy against confidence, and how many predictions have it, as PNG."""
     from matplotlib.figure import Figure  # takes a second to import
 
@@ -74,7 +77,7 @@ def draw_reliability(found: Scores, path: Path) -> None:
     upper, lower = figure.subplots(2, sharex=True, height_ratios=(3, 1))
     confidence = [each.confidence for each in found.bins]
     upper.plot((0, 1), (0, 1), color="0.6", lw=1, ls="--", label="calibrated")
-    upper.plot(confidence, [each.accuracy for each in found.bins], "o-", color="#0072b2", label="test images")
+    upper.plot(confidence, [each.accuracy for each in found.bins], "o-", color="#0072b2", label=f"{split} images")
     upper.set(ylabel="share that is right", ylim=(0, 1.02), xlim=(0, 1.02))
     upper.set_title(f"calibration error {found.calibration_error:.3f}", fontsize=10)
     upper.legend(frameon=False)

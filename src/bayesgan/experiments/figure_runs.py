@@ -3,30 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from bayesgan.chains import Population
 from bayesgan.data.images import NAMES, ImageSetName
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.panels import pictures
-from bayesgan.files import read_text
+from bayesgan.files import parsed, read_text
 from bayesgan.methods import IMAGE_METHODS, ImageMethod
 from bayesgan.networks import Generator
 from bayesgan.presets import PresetName
 from bayesgan.rng import stream
+from bayesgan.run_config import read_config
 from bayesgan.samples import SampleSet
 from bayesgan.settings import ImageSettings
 
 CPU = torch.device("cpu")
-
-
-class _Config(BaseModel):
-    settings: ImageSettings
-    own: dict[str, Any] | None = None  # where a person's own pictures are
 
 
 class Summary(BaseModel):
@@ -68,7 +64,7 @@ class SavedRun:
     @property
     def chains(self) -> int:
         """Generators in each collected sample."""
-        return self.settings.generators * self.settings.replicas * self.settings.branches
+        return self.settings.chains("generators")
 
     @property
     def collected(self) -> list[int]:
@@ -127,13 +123,12 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[SavedRun], int]:
 
 def read_run(folder: Path) -> SavedRun:
     """The finished run in ``folder``."""
-    metrics = folder / "metrics.jsonl"
-    evaluations = [_parsed(Evaluation, line, metrics) for line in read_text(metrics).splitlines()]
-    config, summary = (folder / name for name in ("config.json", "summary.json"))
-    about = _parsed(_Config, read_text(config), config)
-    if about.own is not None:
+    config = read_config(folder)
+    if config.own is not None:
         raise BayesganError(f"{folder} is of your own pictures: 'bayesgan report {folder}' draws its figures.")
-    return SavedRun(folder, _parsed(Summary, read_text(summary), summary), about.settings, evaluations)
+    metrics, summary, remedy = folder / "metrics.jsonl", folder / "summary.json", f"leave out {folder}"
+    evaluations = [parsed(Evaluation, line, metrics, remedy) for line in read_text(metrics).splitlines()]
+    return SavedRun(folder, parsed(Summary, read_text(summary), summary, remedy), config.settings, evaluations)
 
 
 def _order(run: SavedRun) -> tuple[int, int, int, int, int, int, str]:
@@ -141,18 +136,3 @@ def _order(run: SavedRun) -> tuple[int, int, int, int, int, int, str]:
     it = run.summary
     method, dataset = IMAGE_METHODS.index(it.method), NAMES.index(it.dataset)
     return dataset, it.labels, method, len(it.changed), it.subset, it.seed, str(run.folder)
-
-
-M = TypeVar("M", bound=BaseModel)
-
-
-def _parsed(kind: type[M], text: str, path: Path) -> M:
-    try:
-        return kind.model_validate_json(text)
-    except (ValidationError, BayesganError) as error:
-        first = error.errors()[0] if isinstance(error, ValidationError) else None
-        reason = error if first is None else ": ".join([*map(str, first["loc"]), first["msg"]])
-        raise BayesganError(
-            f"{path} is damaged, or not of a run on images by this version ({reason}): leave out {path.parent}, or "
-            "train it again."
-        ) from None

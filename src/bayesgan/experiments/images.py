@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import TypeAdapter
 from torch import Tensor
 
 from bayesgan import __version__
@@ -27,9 +26,9 @@ from bayesgan.predictive import ModelAverage
 from bayesgan.presets import PresetName, image_settings
 from bayesgan.ranks import ALONE, Ranks
 from bayesgan.rng import stream
+from bayesgan.run_config import other_version, read_config
 from bayesgan.samples import Sample
-from bayesgan.settings import ImageSettings, parse_settings
-from bayesgan.trained import read_config
+from bayesgan.settings import ImageSettings
 from bayesgan.training import Metrics, Progress, Run
 
 GENERATED = 1000  # images that the fake class is tried on
@@ -75,30 +74,35 @@ class Task:
 
 def resumed(folder: Path) -> Task:
     """The task of the run in ``folder``, from its config.json."""
-    path = folder / "config.json"
     config = read_config(folder)
-    if config.get("version") != __version__:
+    if config.version != __version__:
+        raise other_version(folder, config.version)
+    names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "every", "own", "like")
+    overrides = config.settings.model_dump(mode="json")
+    return Task(**{name: getattr(config, name) for name in names}, overrides=overrides)
+
+
+def data_of_run(folder: Path, data_dir: Path, read: LabelledImages | None = None) -> LabelledImages:
+    """The images that the run in ``folder`` was trained and tested on, refused if they have changed since.
+
+    ``read`` are the images of its task, where they have been read already.
+    """
+    task, config = resumed(folder), read_config(folder)
+    data = read or data_of(task, data_dir)
+    labels = len(data.labelled.indices)
+    there = (() if labels == 0 else data.images.classes, data.labelled.sha256, hash_of(data.images.test))
+    if there != (config.classes, config.labelled_sha256, config.test_sha256):
+        where = data_dir / task.dataset if task.own is None else task.own.images
         raise BayesganError(
-            f"{folder} was made by bayesgan {config.get('version')}, this is {__version__}: go on with that version."
+            f"The pictures in {where} are not those that {folder} was trained on: put them back as they were, or train "
+            "again."
         )
-    try:
-        settings = parse_settings(ImageSettings, **config["settings"])
-        names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "every")
-        own = None if config.get("own") is None else TypeAdapter(OwnImages).validate_python(config["own"])
-        task = Task(
-            **{name: config[name] for name in names},
-            overrides=settings.model_dump(mode="json"),
-            own=own,
-            like=config.get("like"),
-        )
-        whole = [task.subset, task.seed, task.every, *([] if task.labels == "all" else [task.labels])]
-        if not all(type(number) is int and number >= 0 for number in whole) or task.split not in ("test", "validation"):
-            raise ValueError
-        if (task.dataset == "own") != (own is not None) or (own is None) != (task.like is None):
-            raise ValueError
-        return task
-    except (ValueError, KeyError, TypeError):
-        raise BayesganError(f"{path} is damaged: without it the run cannot be gone on with.") from None
+    return data
+
+
+def hash_of(images: np.ndarray) -> str:
+    """The sha256 of all pixels."""
+    return hashlib.sha256(images.tobytes()).hexdigest()
 
 
 def data_of(task: Task, data_dir: Path) -> LabelledImages:
@@ -145,7 +149,7 @@ class Training:
             "shape": list(self.images.train.shape[1:]),
             "classes": [] if self.gan.labels is None else list(self.images.classes),
             "labelled_sha256": self.labelled.sha256,
-            "test_sha256": hashlib.sha256(self.images.test.tobytes()).hexdigest(),
+            "test_sha256": hash_of(self.images.test),
         }
         self.run = Run(self.gan, folder, identity, checkpoint_seconds)
 

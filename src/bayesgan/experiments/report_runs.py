@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 import torch
 from markupsafe import Markup
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from bayesgan.data.labels import LabelledImages
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.cells import unit
 from bayesgan.experiments.grid import ABLATION, ENSEMBLE
-from bayesgan.experiments.images import Task, Training, data_of, resumed
+from bayesgan.experiments.images import Task, Training, data_of_run, resumed
 from bayesgan.experiments.paper_table import reported
 from bayesgan.experiments.report_charts import plane_of_weights, reliability_diagram
-from bayesgan.files import open_tensors, read_text
+from bayesgan.files import open_tensors, parsed, read_text
 from bayesgan.predictive import ModelAverage, entropy
+from bayesgan.run_config import read_config
 from bayesgan.scores import Scores, scores
-from bayesgan.trained import read_config
+from bayesgan.trained import load
 from bayesgan.training import Metrics
 
 GENERATORS, EACH = 6, 10  # rows of generated pictures, at least where there are as many, and pictures in a row
@@ -30,6 +31,15 @@ LEAST_SHOWN, SUREST_SHOWN = 24, 12  # test images
 LEAST_SURE, SUREST = 0.1, 0.5  # shares of the test images whose errors are compared
 FEWEST = 3  # networks that a plane can tell more of than their distance
 FILES = ("summary.json", "predictions.safetensors", "checkpoint.safetensors")  # of a run that is done
+
+
+class Evaluated(BaseModel):
+    """What the report needs of a line of metrics.jsonl."""
+
+    iteration: int
+    chains_error: float | None
+    average_error: float | None
+    log_likelihood: dict[str, float | None]
 
 
 class Summary(BaseModel):
@@ -110,24 +120,20 @@ def finished(folders: Sequence[Path], data_dir: Path, device: torch.device) -> I
     read: dict[Any, LabelledImages] = {}
     for folder, task in zip(folders, tasks, strict=True):
         key = (task.dataset, task.labels, task.subset, task.split, task.own)
-        data = read[key] = read.get(key) or data_of(task, data_dir)
-        if task.own is not None and read_config(folder).get("labelled_sha256") != data.labelled.sha256:
-            raise BayesganError(
-                f"The pictures in {task.own.images} are not those that {folder} was trained on: put them back as they "
-                "were, or train again."
-            )
+        data = read[key] = data_of_run(folder, data_dir, read.get(key))
+        load(folder, device.type).check()
         yield Training(task, folder, data_dir, device, data=data)
 
 
 def _task(folder: Path, device: torch.device) -> Task:
-    config = read_config(folder)
     for name in FILES:
-        if not (folder / name).exists():
+        if (folder / "config.json").exists() and not (folder / name).exists():
             raise BayesganError(
                 f"{folder} is not finished, it has no {name}: 'bayesgan train --resume {folder}' goes on with it."
             )
-    if config.get("device") not in (None, device.type):
-        raise BayesganError(f"{folder} was trained on another device: give --device {config['device']}.")
+    config = read_config(folder)
+    if config.device != device.type:
+        raise BayesganError(f"{folder} was trained on another device: give --device {config.device}.")
     return resumed(folder)
 
 
@@ -135,12 +141,10 @@ def examined(training: Training) -> RunReport:
     """All that the report says of the finished ``training``."""
     task, run = training.task, training.run
     path = training.folder / "summary.json"
-    try:
-        summary = Summary.model_validate_json(read_text(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        reason = ": ".join([*map(str, first["loc"]), first["msg"]])
-        raise BayesganError(f"{path} is damaged ({reason}): 'bayesgan train --resume' makes it again.") from None
+    summary = parsed(Summary, read_text(path), path, "'bayesgan train --resume' makes it again")
+    for record in run.metrics:
+        lines = training.folder / "metrics.jsonl"
+        parsed(Evaluated, dumps(record), lines, f"delete {training.folder} to train again")
     ensemble = task.method == "bayesgan" and task.changed.items() >= ENSEMBLE.items()
     system = ABLATION if ensemble else task.method
     figures = certainty = None

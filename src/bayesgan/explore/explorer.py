@@ -167,7 +167,7 @@ class Explorer:
     def to_label(self, budget: int, seed: int) -> str:
         """The unlabelled training images that are most worth a label."""
         data = self._images
-        unlabelled = np.setdiff1d(np.arange(len(data.images.train)), data.labelled.indices)
+        unlabelled = data.unlabelled
         if len(unlabelled) == 0:
             raise BayesganError("Every training picture has a label already.")
         indices = _some(unlabelled, _whole(seed))
