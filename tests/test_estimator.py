@@ -286,15 +286,19 @@ def test_what_is_no_such_image_is_refused(digits: tuple[np.ndarray, np.ndarray])
         quick(image_shape=(8, 7)).fit(images, truth)
     with pytest.raises(ValueError, match="are not images of the image_shape"):
         quick(image_shape=(4, 16)).fit(images, truth)
-    with pytest.raises(ValueError, match="not the shape of one"):
-        quick(image_shape=(64,)).fit(images.reshape(60, 64), truth)
+    for shape in ((64,), 64, "88", (8.5, 8)):
+        with pytest.raises(ValueError, match="is not the shape of one"):
+            quick(image_shape=shape).fit(images.reshape(60, 64), truth)
     with pytest.raises(BayesganError, match="too small"):
         quick(image_shape=(4, 16)).fit(images.reshape(60, 64), truth)
     model = quick(settings=TINY_IMAGES).fit(images, truth)
     with pytest.raises(ValueError, match="do not fit"):
         model.predict(images.reshape(60, 4, 16))
+    vectors = quick().fit(images.reshape(60, 64), truth)
     with pytest.raises(ValueError, match="vectors of 64 numbers"):
-        quick().fit(images.reshape(60, 64), truth).predict(images)
+        vectors.predict(images)
+    with pytest.raises(ValueError, match="too large beside those of fit"):
+        vectors.predict(np.full((1, 64), 1e300))
 
 
 # In scikit-learn's machinery

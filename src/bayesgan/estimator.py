@@ -4,6 +4,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -196,7 +197,11 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _points(self, X: np.ndarray) -> np.ndarray:
         """Rows as the posterior takes them: standardised, or images of bytes."""
         if self.image_shape_ is None:
-            return ((X - self.mean_) / self.scale_).astype(np.float32)
+            with np.errstate(over="ignore"):
+                points = ((X - self.mean_) / self.scale_).astype(np.float32)
+            if not np.isfinite(points).all():
+                raise ValueError("X has numbers that are too large beside those of fit, even in units of their spread.")
+            return points
         black, white = self.range_
         if X.dtype == np.uint8 and (black, white) == (0, WHITE):
             return np.array(X).reshape(-1, *self.image_shape_)
@@ -330,9 +335,10 @@ def _rows(X: Any) -> tuple[Any, tuple[int, ...]]:
 
 def _with_channels(shape: Sequence[int]) -> tuple[int, int, int]:
     """(height, width, channels) of (height, width[, channels])."""
-    if len(shape) not in (2, 3):
-        raise ValueError(f"Images have a height, a width and perhaps channels: {tuple(shape)} is not the shape of one.")
-    height, width, channels = (*shape, 1)[:3]
+    sides = tuple(shape) if np.ndim(shape) == 1 else ()
+    if len(sides) not in (2, 3) or not all(isinstance(side, Integral) for side in sides):
+        raise ValueError(f"Images have a height, a width and perhaps channels: {shape} is not the shape of one.")
+    height, width, channels = (*sides, 1)[:3]
     return int(height), int(width), int(channels)
 
 

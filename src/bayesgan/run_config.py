@@ -35,8 +35,8 @@ class RunConfig(BaseModel):
     seed: Whole
     split: Literal["test", "validation"]
     every: Count
-    own: OwnImages | None
-    like: ImageSetName | None
+    own: OwnImages | None = None
+    like: ImageSetName | None = None
     shape: tuple[Literal[1, 3], Side, Side]  # channels, height, width
     classes: tuple[str, ...]  # none for a run without labels
     labelled_sha256: str
