@@ -303,3 +303,20 @@ def test_the_layout_of_images_changes_no_value_and_is_kept_by_convolutions(chann
     maps = nn.Conv2d(channels, 8, 3)(arranged)
     assert maps.is_contiguous(memory_format=torch.channels_last)
     assert not maps.is_contiguous()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("sides", [(8, 12), (7, 8), (28, 28)])
+def test_layers_of_grey_images_are_torchs_own(sides: tuple[int, int], bias: bool) -> None:
+    """Outputs and all gradients, in double precision, whichever form is computed."""
+    images = torch.randn(3, 1, *sides, dtype=torch.double, generator=rng(), requires_grad=True)
+    down = Convolution(1, 5, 5, stride=2, padding=2, bias=bias).double()
+    expected = functional.conv2d(images, down.weight, down.bias, stride=2, padding=2)
+    same_with_gradients(down(images), expected, images, *down.parameters())
+    same_with_gradients(down(images.detach()), expected, *down.parameters())
+    extra = ((sides[0] + 1) % 2, (sides[1] + 1) % 2)
+    up = TransposedConvolution(5, 1, 5, stride=2, padding=2, output_padding=extra, bias=bias).double()
+    maps = expected.detach().requires_grad_()
+    back = functional.conv_transpose2d(maps, up.weight, up.bias, stride=2, padding=2, output_padding=extra)
+    assert back.shape[2:] == sides
+    same_with_gradients(up(maps), back, maps, *up.parameters())

@@ -106,7 +106,7 @@ class Population:
                 stream = torch.Generator(inputs.device).manual_seed(seeds[chain])
                 for noise in self._noises:
                     noise.stream = stream
-            outputs.append(functional_call(self._network, named, (inputs[chain],)))
+            outputs.append(functional_call(self._network, named, (inputs[chain],), tie_weights=False))
             if training:
                 for part, value in zip(buffers, own.values(), strict=True):
                     part[chain] = value

@@ -14,7 +14,7 @@ CAPTION = Caption(
     subsets=3,
     sizes={"digits": (1297, 1, 8, 8), "svhn": (20_000, 3, 32, 32)},
     hardware="2 cores & 50 % of a_GPU",
-    command="bayesgan table1 --out a_b",
+    commands=["bayesgan table1 --out a_b"],
     budget="SVHN had 20 minutes a run.",
 )
 

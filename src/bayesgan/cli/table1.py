@@ -70,7 +70,7 @@ def table1(
     for job in jobs:
         job.task.settings  # noqa: B018  bad settings are refused before anything runs
     board = Board(jobs)
-    caption = Caption(subsets, {}, _hardware(device), _command(grid, out), budget)
+    caption = Caption(subsets, {}, _hardware(device), [_command(grid, out)], budget)
     workers = workers or environment.cores()
     todo, gpus = board.waiting, float(device.startswith("cuda")) if gpus_per_run is None else gpus_per_run
     events = engines.local(todo, workers) if engine == "local" else engines.on_ray(todo, gpus)

@@ -121,6 +121,11 @@ def mean_ratio(pairs: Iterable[Paired], dataset: str, method: str, reference: st
     return _mean(each.ratio for each in same if each.ratio is not None)
 
 
+def run_order(row: RunRow) -> tuple[int, ...]:
+    """By which runs are sorted: as their cells, then by subset."""
+    return *_order((row.dataset, row.labels, row.method)), row.subset
+
+
 def _order(key: tuple[str, int, str]) -> tuple[int, int, int]:
     dataset, labels, method = key
     names: tuple[str, ...] = NAMES

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bayesgan import environment
-from bayesgan.data.images import ImageSetName
+from bayesgan.data.images import NAMES, ImageSetName
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.cells import RunRow
 from bayesgan.experiments.images import Task, Training, resumed
 from bayesgan.experiments.paper_table import LABEL_COUNTS
 from bayesgan.files import locked, read_text, write_text
 from bayesgan.methods import IMAGE_METHODS, ImageMethod
-from bayesgan.presets import PresetName
+from bayesgan.presets import PresetName, image_settings
 from bayesgan.training import Metrics
 
 # The Bayesian GAN's chains without what makes them samples of a posterior: what sampling adds over an ensemble.
@@ -27,6 +27,7 @@ ENSEMBLE: dict[str, Any] = {"temperature": 0.0, "prior_variance": None}
 System = ImageMethod | Literal["ensemble"]
 SYSTEMS: tuple[System, ...] = (*IMAGE_METHODS, ABLATION)
 
+EVALUATIONS = 50  # of a long run, for its curve; more of them would take a good part of its time
 FAILURE = "failure.txt"  # the traceback of what should not have happened
 PATIENCE = 120.0  # seconds for a process of a grid that was killed to find out and let go of its run
 
@@ -77,7 +78,9 @@ class Grid:
     def _task(self, dataset: ImageSetName, labels: int, system: System, subset: int) -> Task:
         method: ImageMethod = "bayesgan" if system == ABLATION else system
         overrides = self.overrides | (ENSEMBLE if system == ABLATION else {})
-        return Task(dataset, labels, subset, method, self.preset, subset, overrides=overrides)
+        iterations = image_settings(self.preset, method, dataset, **overrides).iterations
+        every = max(100, iterations // EVALUATIONS)
+        return Task(dataset, labels, subset, method, self.preset, subset, every=every, overrides=overrides)
 
 
 def folder(out: Path, task: Task, system: System) -> Path:
@@ -105,12 +108,18 @@ def finished(job: Job) -> dict[str, Any] | None:
 def row(job: Job, status: str, summary: dict[str, Any]) -> RunRow:
     """The line of the run in runs.csv, with the figures of its ``summary`` as far as there are any."""
     task = job.task
+    return _row(task.dataset, int(task.labels), job.system, task.preset, task.subset, status, summary)
+
+
+def _row(
+    dataset: str, labels: int, system: str, preset: str, subset: int, status: str, summary: dict[str, Any]
+) -> RunRow:
     return RunRow(
-        dataset=task.dataset,
-        labels=int(task.labels),
-        method=job.system,
-        preset=task.preset,
-        subset=task.subset,
+        dataset=dataset,
+        labels=labels,
+        method=system,
+        preset=preset,
+        subset=subset,
         labelled_sha256=summary.get("labelled_sha256"),
         iterations=summary.get("iterations"),
         test_size=summary.get("test_size"),
@@ -119,6 +128,24 @@ def row(job: Job, status: str, summary: dict[str, Any]) -> RunRow:
         seconds_per_epoch=summary.get("seconds_per_epoch"),
         status=status,
     )
+
+
+def ended(out: Path) -> dict[Path, tuple[RunRow, tuple[int, ...]]]:
+    """All runs of any grid in ``out`` that have ended: their rows, and the shapes of their training images."""
+    found = {}
+    for path in sorted((out.resolve() / "runs").glob("*/summary.json")):
+        try:
+            summary = json.loads(read_text(path))
+            names = [summary[name] for name in ("dataset", "labels", "preset", "subset")]
+            dataset, labels, preset, subset = names
+            system = path.parent.name.removeprefix(f"{dataset}-{labels}-").removesuffix(f"-{subset}")
+            if dataset not in NAMES or system not in SYSTEMS:
+                raise ValueError(path.parent.name)
+            row = _row(dataset, labels, system, preset, subset, "done", summary)
+            found[path.parent] = row, tuple(summary["train_shape"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise BayesganError(f"{path} is damaged: delete {path.parent} to train again.") from None
+    return found
 
 
 def attempt(job: Job, still_wanted: Callable[[], bool] = lambda: True) -> str | None:

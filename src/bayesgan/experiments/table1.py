@@ -6,10 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from bayesgan.experiments.cells import RunRow
+from bayesgan.experiments.cells import RunRow, run_order
 from bayesgan.experiments.engines import Event
-from bayesgan.experiments.grid import Job, finished, row
+from bayesgan.experiments.grid import PATIENCE, Job, ended, finished, row
 from bayesgan.experiments.table1_output import Caption, write_table
+from bayesgan.files import locked, read_text, write_text
+
+COMMANDS = "commands.txt"  # of all grids whose runs are in a folder
 
 Place = tuple[str, int, str]  # data set, labels, system: a cell
 
@@ -28,6 +31,11 @@ class Board:
     def rows(self) -> list[RunRow]:
         """A row a run, in the order of the grid."""
         return list(self._rows.values())
+
+    @property
+    def folders(self) -> set[Path]:
+        """Where the runs of the grid are."""
+        return set(self._rows)
 
     @property
     def waiting(self) -> list[Job]:
@@ -66,10 +74,25 @@ class Board:
 
 
 def fill(board: Board, events: Iterable[Event], caption: Caption, out: Path) -> Iterable[Event]:
-    """Pass ``events`` on, with the tables in ``out`` written anew after each run that ends, and once at the end."""
-    write_table(board.rows, replace(caption, sizes=board.sizes), out)
+    """Pass ``events`` on, with the tables in ``out`` written anew after each run that ends, and once at the end.
+
+    They show every run that ``out`` holds, those of other grids too, and the commands of all of them.
+    """
+    _write(board, caption, out)
     for event in events:
         board.update(event)
         if event.status != "running":
-            write_table(board.rows, replace(caption, sizes=board.sizes), out)
+            _write(board, caption, out)
         yield event
+
+
+def _write(board: Board, caption: Caption, out: Path) -> None:
+    with locked(out, PATIENCE):  # another grid may fill the same tables
+        path = out / COMMANDS
+        commands = read_text(path).splitlines() if path.exists() else []
+        commands = list(dict.fromkeys([*commands, *caption.commands]))
+        write_text(path, "".join(f"{each}\n" for each in commands))
+        others = {folder: found for folder, found in ended(out).items() if folder not in board.folders}
+        sizes = {row.dataset: size for row, size in others.values()} | board.sizes
+        rows = sorted([*board.rows, *(row for row, _ in others.values())], key=run_order)
+        write_table(rows, replace(caption, commands=commands, sizes=sizes), out)

@@ -35,7 +35,7 @@ class Caption:
     subsets: int  # asked for in every cell
     sizes: dict[str, tuple[int, ...]]  # where known, of a set's training images: N, channels, height, width
     hardware: str  # as part of a sentence
-    command: str
+    commands: list[str]
     budget: str  # a sentence on what limited the runs; may be empty
 
 
@@ -44,7 +44,7 @@ def write_table(rows: list[RunRow], caption: Caption, out: Path) -> None:
     cells, pairs = make_cells(rows), make_pairs(rows)
     tables = [_errors(rows, cells, caption)]
     tables += [_differences(dataset, pairs) for dataset in dict.fromkeys(each.dataset for each in pairs)]
-    page = Page("Table 1", tables, _one_line(caption.command), _failures(rows))
+    page = Page("Table 1", tables, [*map(_one_line, caption.commands)], _failures(rows))
     write_text(out / "runs.csv", csv_text([field.name for field in fields(RunRow)], map(astuple, rows)))
     write_text(out / "table1.csv", csv_text(CELL_COLUMNS, map(_csv_row, cells)))
     write_text(out / "table1.md", markdown_text(page))

@@ -48,11 +48,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Page:
-    """Tables, the command that made them, and a list of what failed."""
+    """Tables, the commands that made them, and a list of what failed."""
 
     title: str
     tables: list[Table]
-    command: str
+    commands: list[str]
     failures: list[str]
 
 
@@ -81,7 +81,7 @@ def markdown_text(page: Page) -> str:
         parts.append("\n".join(lines + [_markdown_row(line.entries, line.kind) for line in table.lines]))
         parts += map(_markdown, table.caption)
         if number == 0:
-            parts.append(f"    {page.command}")
+            parts.append("\n".join(f"    {each}" for each in page.commands))
     if page.failures:
         parts += ["## Failed runs", "\n".join(f"- {_markdown(each)}" for each in page.failures)]
     return "\n\n".join(parts) + "\n"
@@ -93,7 +93,8 @@ def latex_text(page: Page) -> str:
     for number, table in enumerate(page.tables):
         caption = " ".join(map(_latex, [f"{table.title}.", *table.caption]))
         if number == 0:
-            caption += rf" Command: \texttt{{{_latex(page.command)}}}"
+            commands = "; ".join(rf"\texttt{{{_latex(each)}}}" for each in page.commands)
+            caption += f" Made by: {commands}"
         rows = [_latex_row(table.columns)]
         for line in table.lines:
             rows += [r"\midrule"] * (line.kind == "head") + [_latex_row(line.entries, line.kind)]
