@@ -53,6 +53,14 @@ def test_a_file_keeps_images_and_their_range(digits: tuple[np.ndarray, np.ndarra
     np.testing.assert_array_equal(loaded.predict_proba(images / 15.0), model.predict_proba(images / 15.0))
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a graphics card")
+def test_a_device_that_is_not_there_is_not_the_files_fault(blobs: tuple[np.ndarray, ...], tmp_path: Path) -> None:
+    X, _, y = blobs
+    quick().fit(X, y).save(tmp_path / "model")
+    with pytest.raises(BayesganError, match="'cuda' cannot be used on this machine"):
+        BayesGANClassifier.load(tmp_path / "model", "cuda")
+
+
 def test_what_is_no_such_file_gets_a_sentence(blobs: tuple[np.ndarray, ...], tmp_path: Path) -> None:
     X, _, y = blobs
     path = tmp_path / "model"

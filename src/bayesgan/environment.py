@@ -30,11 +30,11 @@ def available(device: str) -> torch.device:
     """The device of that name, which can be computed on."""
     try:
         chosen = torch.device(device)
-        if chosen.type == "cuda":
+        if chosen.type == "cuda" and chosen.index is not None:  # without a number it is the present card
             torch.cuda.set_device(chosen)
         torch.zeros(1, device=chosen)
         torch.Generator(chosen)
-    except (RuntimeError, AssertionError, ImportError):
+    except (RuntimeError, AssertionError, AttributeError, ImportError, ValueError):
         raise BayesganError(f"Device '{device}' cannot be used on this machine: try 'cpu' or 'cuda'.") from None
     return chosen
 

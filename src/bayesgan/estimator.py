@@ -278,6 +278,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     @classmethod
     def load(cls, path: str | Path, device: str = "cpu") -> Self:
         """The classifier that :meth:`save` wrote to ``path``, to compute on ``device``."""
+        available(device)
         saved, tensors = estimator_file.read(Path(path))
         try:
             return cls._restored(saved, tensors, device)
@@ -312,7 +313,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             iteration, population = name.split(".")
             collected.setdefault(int(iteration), {})[population] = part
         settings = parse_settings(VectorSettings if saved.pixels is None else ImageSettings, **saved.run)
-        model.posterior_ = model._posterior(settings, collected, available(device))
+        model.posterior_ = model._posterior(settings, collected, torch.device(device))
         if not collected:
             raise ValueError
         model.posterior_.check()

@@ -17,12 +17,15 @@ from scipy.stats import entropy
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 
+from bayesgan import trained
 from bayesgan.data.own import OwnImages
 from bayesgan.errors import BayesganError
+from bayesgan.experiments import report_runs
 from bayesgan.experiments.images import Task, Training
 from bayesgan.experiments.report import write_report
 from bayesgan.experiments.report_runs import command, finished, paper_error
 from bayesgan.methods import ImageMethod
+from bayesgan.trained import Posterior
 
 CPU = torch.device("cpu")
 SMALL = {"iterations": 6, "generator_width": 4, "discriminator_width": 4}
@@ -377,6 +380,20 @@ def test_what_is_no_finished_run_is_refused_before_any_is_opened(three: Finished
     cuda = config.replace('"device": "cpu"', '"device": "cuda"')
     assert "give --device cuda" in refused(lambda folder: (folder / "config.json").write_text(cuda))
     assert not (tmp_path / "report.html").exists()
+
+
+def test_runs_are_opened_on_the_very_device_that_was_asked_for(
+    three: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def load(folder: Path, device: str) -> Posterior:
+        opened.append(device)
+        return trained.load(folder, device)
+
+    monkeypatch.setattr(report_runs, "load", load)
+    next(finished([three[0][0].folder], Path(), torch.device("cpu:0")))  # as cuda:1 would be
+    assert opened == ["cpu:0"]
 
 
 def test_predictions_of_other_images_are_refused(three: Finished, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def finished(folders: Sequence[Path], data_dir: Path, device: torch.device) -> I
     for folder, task in zip(folders, tasks, strict=True):
         key = (task.dataset, task.labels, task.subset, task.split, task.own)
         data = read[key] = data_of_run(folder, data_dir, read.get(key))
-        load(folder, device.type).check()
+        load(folder, str(device)).check()
         yield Training(task, folder, data_dir, device, data=data)
 
 
