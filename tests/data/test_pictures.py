@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from PIL.ImageFile import ImageFile
 
 from bayesgan.data.pictures import Header, UnreadableError, decoded, each, header, picture, pixels
 
@@ -57,6 +58,41 @@ def test_exif_says_which_way_is_up(tmp_path: Path) -> None:
     path = saved(tmp_path / "turned.png", RAMP, exif=exif)
     assert header(path) == Header(10, 12, True)
     assert np.array_equal(pixels(path, 1, 12, 10)[0], np.rot90(RAMP, -1))
+
+
+def test_a_header_is_read_without_decoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(COLOURS).quantize(8).save(tmp_path / "palette.png")
+    Image.fromarray(RAMP).convert("P").save(tmp_path / "greys.png")
+    headers = {
+        saved(tmp_path / "grey.png", RAMP): Header(12, 10, True),
+        saved(tmp_path / "colour.png", COLOURS): Header(12, 10, False),
+        saved(tmp_path / "turned.png", COLOURS, exif=exif): Header(10, 12, False),
+        saved(tmp_path / "turned.jpg", COLOURS, exif=exif): Header(10, 12, False),
+        tmp_path / "palette.png": Header(12, 10, False),
+        tmp_path / "greys.png": Header(12, 10, True),
+    }
+
+    def decodes(_: ImageFile) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(ImageFile, "load", decodes)
+    assert {path: header(path) for path in headers} == headers
+
+
+def test_an_enormous_picture_has_no_header(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="too large, 8000×8000 pixels"):
+        header(enormous(tmp_path / "large.png", 8_000))
+
+
+@pytest.mark.parametrize("name", ["palette.bmp", "palette.tiff", "palette.gif"])
+def test_palettes_of_every_format_are_looked_at(name: str, tmp_path: Path) -> None:
+    Image.fromarray(COLOURS).quantize(8).save(tmp_path / name)
+    assert not header(tmp_path / name).grey
+    steps = Image.fromarray(RAMP).quantize(8)
+    steps.save(tmp_path / name)
+    assert header(tmp_path / name).grey
 
 
 def test_sixteen_bits_become_eight(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL.JpegImagePlugin import JpegImageFile
 
 from bayesgan.environment import cores
 
@@ -63,8 +64,11 @@ def decoded(paths: Sequence[Path], shape: tuple[int, ...]) -> tuple[np.ndarray, 
 def header(path: Path) -> Header:
     """Size and kind of the picture in ``path``."""
     with _opened(path) as picture:
+        if not isinstance(picture, JpegImageFile):  # which is made smaller while it is decoded
+            _refuse_enormous(picture)
         width, height = picture.size
-        if picture.getexif().get(ORIENTATION) in LYING:
+        # Not picture.getexif(): that of a PNG decodes the picture, in case EXIF data stand behind the pixels.
+        if Image.Image.getexif(picture).get(ORIENTATION) in LYING:
             width, height = height, width
         return Header(width, height, _grey(picture))
 
@@ -77,8 +81,7 @@ def pixels(path: Path, channels: int, height: int, width: int) -> np.ndarray:
     """
     with _opened(path) as file:
         file.draft("RGB", (4 * width, 4 * height))  # of a JPEG no more is decoded than that needs
-        if file.width * file.height > MOST_PIXELS:
-            raise UnreadableError(f"too large, {file.width}×{file.height} pixels")
+        _refuse_enormous(file)
         picture = ImageOps.exif_transpose(file)
         if picture.mode in DEEP:
             picture = _shallow(picture)
@@ -114,11 +117,19 @@ def _shallow(picture: Image.Image) -> Image.Image:
     return Image.fromarray(values.round().clip(0, 255).astype(np.uint8))
 
 
+def _refuse_enormous(picture: Image.Image) -> None:
+    if picture.width * picture.height > MOST_PIXELS:
+        raise UnreadableError(f"too large, {picture.width}×{picture.height} pixels")
+
+
 def _grey(picture: Image.Image) -> bool:
     """Whether all of its colours are grey, as far as can be told before it is decoded."""
     if picture.mode != "P":
         return picture.mode in GREY
-    colours = np.array(picture.getpalette()).reshape(-1, 3)
+    if picture.palette is not None and picture.palette.rawmode == "RGB":
+        colours = np.array(list(picture.palette.palette)).reshape(-1, 3)
+    else:  # neither PNG nor GIF
+        colours = np.array(picture.getpalette()).reshape(-1, 3)  # which decodes the picture
     return bool((colours == colours[:, :1]).all())
 
 
