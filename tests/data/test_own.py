@@ -1,37 +1,16 @@
-"""A person's own pictures, in the forms that people have them in."""
+"""A person's own pictures: what is read of them, how large, and what is held out."""
 
-import os
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from bayesgan.data.labels import labelled_set
-from bayesgan.data.own import OwnImages, chosen_shape, held_out, listed, printable, read, read_labels, similar
+from bayesgan.data.own import OwnImages, chosen_shape, held_out, read, similar
 from bayesgan.data.pictures import Header
 from bayesgan.errors import BayesganError
+from tests.data.own_folders import class_folders, pictures
 from tests.data.test_pictures import enormous
-
-
-def pictures(folder: Path, names: Sequence[str], shade: int = 100, size: tuple[int, int] = (8, 8)) -> None:
-    """A PNG file for each name, all different."""
-    for number, name in enumerate(names):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pixels = np.full(size, shade, np.uint8)
-        pixels[0, 0] = number
-        Image.fromarray(pixels).save(path, format="PNG")
-
-
-def class_folders(folder: Path) -> OwnImages:
-    pictures(folder, [f"cat/{number}.png" for number in range(10)], 50)
-    pictures(folder, [f"dog/{number}.png" for number in range(5)], 150)
-    pictures(folder, [f"unlabelled/{number}.png" for number in range(7)], 200)
-    pictures(folder, ["lying about.png"], 250)
-    return OwnImages(str(folder))
 
 
 def test_class_folders(tmp_path: Path) -> None:
@@ -71,63 +50,6 @@ def test_a_folder_of_test_pictures(tmp_path: Path) -> None:
     assert found.skipped == ("fish/c.png: of the class 'fish', which no training picture has",)
 
 
-def flat(folder: Path, text: str) -> OwnImages:
-    pictures(folder, [f"{number:02d}.png" for number in range(12)])
-    (folder / "labels.csv").write_text(text)
-    return OwnImages(str(folder), str(folder / "labels.csv"))
-
-
-def test_a_labels_file(tmp_path: Path) -> None:
-    rows = "".join(f"{number:02d}.png,{'even' if number % 2 == 0 else 'odd'}\n" for number in range(6))
-    found = read(flat(tmp_path, f"\ufefffile,label\n{rows}00.png,even\n11.png,\nnowhere.png,odd\n"))
-    assert found.images.classes == ("even", "odd")
-    assert len(found.images.test) == 2
-    labels = dict(zip(found.files, found.images.train_labels.tolist(), strict=True))
-    assert labels["11.png"] == labels["07.png"] == -1
-    assert all(label == int(file[:2]) % 2 for file, label in labels.items() if label >= 0)
-    assert found.skipped == (f"nowhere.png: in {tmp_path / 'labels.csv'}, but not in {tmp_path}",)
-
-
-def test_one_labels_file_for_the_training_and_the_test_pictures(tmp_path: Path) -> None:
-    pictures(tmp_path / "test", ["90.png", "91.png"])
-    own = flat(tmp_path / "train", "file,label\n00.png,a\n01.png,b\n90.png,a\n91.png,b\nnowhere.png,a\n")
-    found = read(replace(own, test_images=str(tmp_path / "test")))
-    assert len(found.images.test) == 2
-    where = f"{tmp_path / 'train'} or {tmp_path / 'test'}"
-    assert found.skipped == (f"nowhere.png: in {own.labels_file}, but not in {where}",)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("", "header file,label"),
-        ("name,class\n00.png,a\n", "header file,label"),
-        ("file,label\n00.png,a\n00.png,b\n", "gives 00.png two labels, 'a' and 'b'"),
-        ("file,label\n00.png,a\n00.png,Unlabelled\n", "gives 00.png two labels, 'a' and none"),
-        ("file,label\nx.png,a\n../y.png,b\n", "None of the files"),
-        ("file,label\n00.png,a\n01.png,a\n", "are of the class 'a'"),
-        ("file,label\n00.png,\n", "has a label"),
-        ('file,label\n"00.png,a\n', "not a CSV file"),
-    ],
-)
-def test_labels_files_that_cannot_be_used(tmp_path: Path, text: str, sentence: str) -> None:
-    with pytest.raises(BayesganError, match=sentence):
-        read(flat(tmp_path, text))
-
-
-def test_a_labels_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(BayesganError, match="No such file"):
-        read_labels(tmp_path / "nowhere.csv")
-
-
-def test_a_labels_file_cannot_reach_outside(tmp_path: Path) -> None:
-    pictures(tmp_path, ["secret.png"])
-    own = flat(tmp_path / "pictures", "file,label\n../secret.png,a\n00.png,a\n01.png,b\n02.png,a\n03.png,b\n")
-    found = read(own)
-    assert not any("secret" in file for file in found.files)
-    assert any("secret" in each for each in found.skipped)
-
-
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     def sentence(folder: Path) -> str:
         with pytest.raises(BayesganError) as refused:
@@ -165,45 +87,11 @@ def test_broken_files_are_named_and_left_out(tmp_path: Path) -> None:
     assert len(found.images.train) == 20
 
 
-def test_pictures_that_runs_drew_and_links_to_folders_are_left_out(tmp_path: Path) -> None:
-    own = class_folders(tmp_path / "pets")
-    pictures(tmp_path / "pets" / "pets-bayesgan-seed0", ["panels.png"])
-    (tmp_path / "pets" / "pets-bayesgan-seed0" / "config.json").write_text("{}")
-    pictures(tmp_path / "elsewhere", [f"{number}.png" for number in range(5)])
-    (tmp_path / "pets" / "fish").symlink_to(tmp_path / "elsewhere")
-    found = read(own)
-    assert found.images.classes == ("cat", "dog")
-    assert found.skipped == ("fish: a link to a folder, which is not followed",)
-
-
 @pytest.mark.parametrize(("train", "test"), [("pets", "pets"), ("pets", "pets/cat"), ("pets/cat", "pets")])
 def test_test_pictures_are_not_training_pictures(tmp_path: Path, train: str, test: str) -> None:
     class_folders(tmp_path / "pets")
     with pytest.raises(BayesganError, match="lie in one another"):
         read(OwnImages(str(tmp_path / train), test_images=str(tmp_path / test)))
-
-
-def test_names_cannot_move_the_cursor() -> None:
-    assert printable("a\x1b[2J\n\x9b.png") == "a\\x1b[2J\\x0a\\x9b.png"
-    assert printable("日本語 & <b>") == "日本語 & <b>"
-
-
-def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
-    name = os.fsdecode(b"caf\xe9.png")
-    own = flat(tmp_path, "")
-    try:
-        (tmp_path / "00.png").rename(tmp_path / name)
-    except OSError:
-        pytest.skip("this file system has no such names")
-    rows = "".join(f"{number:02d}.png,{'ab'[number % 2]}\n" for number in range(1, 6))
-    (tmp_path / "labels.csv").write_bytes(b"file,label\ncaf\xe9.png,a\n" + rows.encode())
-    found = read(own)
-    everyone = [*found.files]
-    assert len(everyone) == 12 - len(found.images.test)
-    files, _ = listed(tmp_path, str(tmp_path / "labels.csv"))
-    (odd,) = (file for file in files if file.name.startswith("caf"))
-    assert (odd.name, odd.label) == ("caf\\xe9.png", "a")
-    odd.name.encode()  # can be printed anywhere
 
 
 @pytest.mark.parametrize(

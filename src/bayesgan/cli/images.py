@@ -13,7 +13,8 @@ from bayesgan import environment
 from bayesgan.cli.data import DataDir
 from bayesgan.cli.shared import Device, Threads, assignment, console, progress_bar, say
 from bayesgan.data.images import ImageSetName, default_folder
-from bayesgan.data.own import LARGEST_SIDE, LEAST_HELD_OUT, MOST_HELD_OUT, SMALLEST_SIDE, printable
+from bayesgan.data.listing import printable
+from bayesgan.data.own import LARGEST_SIDE, LEAST_HELD_OUT, MOST_HELD_OUT, SMALLEST_SIDE
 from bayesgan.errors import BayesganError
 from bayesgan.files import locked
 from bayesgan.methods import ImageMethod

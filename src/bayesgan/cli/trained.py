@@ -42,7 +42,7 @@ def predict(
     it that the sampled networks contradict each other about. 'fake' is the probability of not being like the training
     pictures. Broken files are named on stderr and left out.
     """
-    from bayesgan.data.own import listed, printable
+    from bayesgan.data.listing import listed, printable
     from bayesgan.data.pictures import decoded
     from bayesgan.trained import load
 

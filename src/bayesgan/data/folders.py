@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from bayesgan.data.labels import LabelledImages
-from bayesgan.data.own import UNLABELLED
+from bayesgan.data.listing import UNLABELLED
 from bayesgan.data.pictures import picture
 from bayesgan.errors import BayesganError
 

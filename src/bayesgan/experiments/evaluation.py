@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayesgan.data.images import NAMES, Images, load
-from bayesgan.data.own import listed
+from bayesgan.data.listing import listed
 from bayesgan.data.pictures import decoded, fitted, picture
 from bayesgan.errors import BayesganError
 from bayesgan.files import replacing, write_text
