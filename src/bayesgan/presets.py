@@ -69,11 +69,16 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
     "paper": {},
     "fast": {
         "digits": {
+            "generators": 10,
+            "discriminators": 10,
             "generator_rate": 1e-3,
             "discriminator_rate": 1e-3,
-            "iterations": 1000,
-            "burn_in": 600,
-            "thin": 50,
+            "real_batch": 32,
+            "fake_batch": 32,
+            "label_batch": 25,
+            "iterations": 600,
+            "burn_in": 400,
+            "thin": 20,
         },
         "mnist": {
             "generator_width": 16,
