@@ -32,6 +32,24 @@ def test_one_labels_file_for_the_training_and_the_test_pictures(tmp_path: Path) 
     assert found.skipped == (f"nowhere.png: in {own.labels_file}, but not in {where}",)
 
 
+def test_a_name_in_both_folders_is_not_one_picture(tmp_path: Path) -> None:
+    pictures(tmp_path / "test", ["01.png", "02.png", "91.png"])
+    own = flat(tmp_path / "train", "file,label\n00.png,a\n01.png,b\n02.png,\n91.png,b\n")
+    with pytest.raises(BayesganError, match=r"labels.csv names 01.png, which is in .*train and in .*test too"):
+        read(replace(own, test_images=str(tmp_path / "test")))
+    (tmp_path / "test" / "01.png").rename(tmp_path / "test" / "92.png")
+    found = read(replace(own, test_images=str(tmp_path / "test")))  # 02.png has no label in either
+    assert len(found.images.test) == 1
+
+
+def test_test_pictures_that_a_labels_file_does_not_name_may_lie_in_class_folders(tmp_path: Path) -> None:
+    pictures(tmp_path / "test", ["a/90.png", "b/91.png", "b/92.png"])
+    own = flat(tmp_path / "train", "file,label\n00.png,a\n01.png,b\n")
+    found = read(replace(own, test_images=str(tmp_path / "test")))
+    assert found.images.test_labels.tolist() == [0, 1, 1]
+    assert not found.skipped
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -65,13 +83,26 @@ def test_a_labels_file_cannot_reach_outside(tmp_path: Path) -> None:
 
 def test_pictures_that_runs_drew_and_links_to_folders_are_left_out(tmp_path: Path) -> None:
     own = class_folders(tmp_path / "pets")
-    pictures(tmp_path / "pets" / "pets-bayesgan-seed0", ["panels.png"])
-    (tmp_path / "pets" / "pets-bayesgan-seed0" / "config.json").write_text("{}")
+    for name, mark in (("one", "metrics.jsonl"), ("two", "samples/1")):
+        pictures(tmp_path / "pets" / name, ["panels.png", mark])
+        (tmp_path / "pets" / name / "config.json").write_text("{}")
     pictures(tmp_path / "elsewhere", [f"{number}.png" for number in range(5)])
     (tmp_path / "pets" / "fish").symlink_to(tmp_path / "elsewhere")
     found = read(own)
     assert found.images.classes == ("cat", "dog")
-    assert found.skipped == ("fish: a link to a folder, which is not followed",)
+    assert found.skipped == (
+        "fish: a link to a folder, which is not followed",
+        "one: the folder of a run",
+        "two: the folder of a run",
+    )
+
+
+def test_a_class_folder_may_hold_any_file(tmp_path: Path) -> None:
+    own = class_folders(tmp_path)
+    (tmp_path / "dog" / "config.json").write_text("{}")
+    found = read(own)
+    assert found.images.classes == ("cat", "dog")
+    assert found.skipped == ("dog/config.json: not named like a picture",)
 
 
 def test_names_cannot_move_the_cursor() -> None:

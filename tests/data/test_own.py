@@ -1,9 +1,11 @@
 """A person's own pictures: what is read of them, how large, and what is held out."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from bayesgan.data.labels import labelled_set
 from bayesgan.data.own import OwnImages, chosen_shape, held_out, read, similar
@@ -43,11 +45,14 @@ def test_the_hash_knows_the_pictures_and_their_labels(tmp_path: Path) -> None:
 
 def test_a_folder_of_test_pictures(tmp_path: Path) -> None:
     class_folders(tmp_path / "pets")
-    pictures(tmp_path / "test", ["cat/a.png", "dog/b.png", "fish/c.png", "unlabelled/d.png"], 9)
+    pictures(tmp_path / "test", ["cat/a.png", "dog/b.png", "fish/c.png", "unlabelled/d.png", "e.png"], 9)
     found = read(OwnImages(str(tmp_path / "pets"), test_images=str(tmp_path / "test")))
     assert found.images.test_labels.tolist() == [0, 1]
     assert len(found.labelled.indices) == 15
-    assert found.skipped == ("fish/c.png: of the class 'fish', which no training picture has",)
+    assert found.skipped == (
+        f"2 of the pictures in {tmp_path / 'test'}: without a label to test with",
+        "fish/c.png: of the class 'fish', which no training picture has",
+    )
 
 
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
@@ -69,8 +74,9 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     assert "can be held out to test on" in sentence(tmp_path / "one each")
 
 
-def test_broken_files_are_named_and_left_out(tmp_path: Path) -> None:
+def test_broken_files_are_named_first_and_left_out(tmp_path: Path) -> None:
     own = class_folders(tmp_path)
+    (tmp_path / "a.txt").write_text("of no use")
     (tmp_path / "cat" / "empty.png").touch()
     (tmp_path / "dog" / "text.png").write_text("woof")
     (tmp_path / "notes.txt").write_text("of no use")
@@ -78,13 +84,33 @@ def test_broken_files_are_named_and_left_out(tmp_path: Path) -> None:
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "x.png").write_text("not looked at")
     found = read(own)
-    assert sorted(found.skipped) == [
+    assert found.skipped == (
         "cat/empty.png: empty file",
         "dog/text.png: not a picture",
         "dog/vast.png: too large",
+        "a.txt: not named like a picture",
         "notes.txt: not named like a picture",
-    ]
+    )
     assert len(found.images.train) == 20
+
+
+@pytest.mark.parametrize("size", [None, 16])
+def test_a_broken_picture_decides_neither_size_nor_colour(size: int | None, tmp_path: Path) -> None:
+    own = replace(class_folders(tmp_path), size=size)
+    noise = np.random.default_rng(0).integers(0, 256, (48, 48, 3), np.uint8)
+    for number in range(30):
+        path = tmp_path / "unlabelled" / f"half {number}.png"
+        Image.fromarray(noise).save(path)
+        path.write_bytes(path.read_bytes()[:3000])  # its header is whole
+    found = read(own)
+    assert found.images.train.shape == (20, 1, size or 8, size or 8)
+    assert len(found.skipped) == 30
+
+
+def test_pictures_are_brought_to_a_shape_that_is_given(tmp_path: Path) -> None:
+    images = read(class_folders(tmp_path), (3, 12, 10)).images
+    assert images.train.shape == (20, 3, 12, 10)
+    assert images.test.shape == (3, 3, 12, 10)
 
 
 @pytest.mark.parametrize(("train", "test"), [("pets", "pets"), ("pets", "pets/cat"), ("pets/cat", "pets")])

@@ -11,6 +11,7 @@ from bayesgan.data.pictures import SUFFIXES
 from bayesgan.errors import BayesganError
 
 UNLABELLED = ("unlabelled", "unlabeled")  # folders whose pictures are of no class
+NOT_NAMED = "not named like a picture"  # what is said of a file without such an ending
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
@@ -23,10 +24,11 @@ class File:
     label: str | None
 
 
-def listed(folder: Path, labels_file: str | None) -> tuple[list[File], list[str]]:
+def listed(folder: Path, labels_file: str | None, optional: bool = False) -> tuple[list[File], list[str]]:
     """The picture files of ``folder`` with their labels, in the order of their names; a few words on each other file.
 
-    With a labels file it has the labels, without one the folders directly below ``folder`` are the classes.
+    With a labels file it has the labels, without one the folders directly below ``folder`` are the classes, and so they
+    are where the file is ``optional`` and names no picture of ``folder``.
     """
     if not folder.is_dir():
         raise BayesganError(f"{folder} is not a folder.")
@@ -37,10 +39,9 @@ def listed(folder: Path, labels_file: str | None) -> tuple[list[File], list[str]
         skipped += [
             f"{printable(_below(folder, place, each))}: a link to a folder, which is not followed" for each in links
         ]
-        # What a run drew is not for the next one to learn from.
-        folders[:] = [
-            each for each in folders if not each.startswith(".") and not (Path(place) / each / "config.json").exists()
-        ]
+        runs = {each for each in folders if _holds_run(Path(place) / each)}
+        skipped += [f"{printable(_below(folder, place, each))}: the folder of a run" for each in runs]
+        folders[:] = [each for each in folders if not each.startswith(".") and each not in runs]
         for name in names:
             path = Path(place) / name
             relative = _below(folder, place, name)
@@ -49,15 +50,16 @@ def listed(folder: Path, labels_file: str | None) -> tuple[list[File], list[str]
             if path.suffix.lower() in SUFFIXES:
                 found[relative] = path
             else:
-                skipped.append(f"{printable(relative)}: not named like a picture")
+                skipped.append(f"{printable(relative)}: {NOT_NAMED}")
     if not found:
         raise BayesganError(f"{folder} has no pictures ({', '.join(SUFFIXES)}).")
     ordered = sorted(found, key=os.fsencode)
-    if labels_file is None:
-        labels = {name: _class_folder(name) for name in ordered}
-    else:
-        labels = read_labels(Path(labels_file))
-        if not any(name in found for name in labels):
+    labels = {name: _class_folder(name) for name in ordered}
+    if labels_file is not None:
+        named = read_labels(Path(labels_file))
+        if any(name in found for name in named):
+            labels = named
+        elif not optional:
             raise BayesganError(f"None of the files that {labels_file} names is in {folder}.")
     files = [File(found[name], printable(name), labels.get(name)) for name in ordered]
     return files, sorted(skipped)
@@ -65,6 +67,11 @@ def listed(folder: Path, labels_file: str | None) -> tuple[list[File], list[str]
 
 def _below(folder: Path, place: str, name: str) -> str:
     return (Path(place) / name).relative_to(folder).as_posix()
+
+
+def _holds_run(folder: Path) -> bool:
+    """Whether ``bayesgan train`` made ``folder``: what a run drew is not for the next one to learn from."""
+    return (folder / "config.json").exists() and any((folder / name).exists() for name in ("metrics.jsonl", "samples"))
 
 
 def _class_folder(name: str) -> str | None:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from bayesgan.data.images import Images, ImageSetName
 from bayesgan.data.labels import LabelledImages, LabelledSet, hashed
-from bayesgan.data.listing import File, listed, printable, read_labels
+from bayesgan.data.listing import NOT_NAMED, File, listed, printable, read_labels
 from bayesgan.data.pictures import Header, decoded, each, header
 from bayesgan.errors import BayesganError
 
@@ -38,21 +38,25 @@ class OwnImages:
     size: Annotated[int, Field(ge=SMALLEST_SIDE, le=LARGEST_SIDE)] | None = None  # of a side; None: chosen from them
 
 
-def read(own: OwnImages) -> LabelledImages:
-    """Read the pictures of ``own``: every one without a label is unlabelled, every one that is broken is skipped."""
+def read(own: OwnImages, shape: tuple[int, ...] | None = None) -> LabelledImages:
+    """Read the pictures of ``own``: every one without a label is unlabelled, every one that is broken is skipped.
+
+    They are brought to ``shape``, (channels, height, width); None: one that is chosen from them.
+    """
     _refuse_common(own)
-    files, skipped = listed(Path(own.images), own.labels_file)
+    files, others = listed(Path(own.images), own.labels_file)
     test_files: list[File] = []
     if own.test_images is not None:
-        test_files, more = listed(Path(own.test_images), own.labels_file)
-        skipped += more
-    skipped += _missing(own, files + test_files)
+        test_files, more = listed(Path(own.test_images), own.labels_file, optional=True)
+        others += more
+        _refuse_twice_named(own, files, test_files)
+    skipped = _missing(own, files + test_files)
+    if unlabelled := sum(file.label is None for file in test_files):
+        skipped.append(f"{unlabelled} of the pictures in {own.test_images}: without a label to test with")
     test_files = [file for file in test_files if file.label is not None]
-    headers = each(header, [file.path for file in files])
-    shape = chosen_shape([found for found in headers if isinstance(found, Header)], own.size)
-    files, train, more = _pixels(files, shape)
-    test_files, test, more_tested = _pixels(test_files, shape)
-    skipped += more + more_tested
+    files, train, broken = _pixels_of_any(files, own.size) if shape is None else _pixels(files, shape)
+    test_files, test, more = _pixels(test_files, train.shape[1:])
+    skipped = broken + more + skipped
     names = tuple(sorted({file.label for file in files if file.label is not None}))
     _refuse_useless(own, len(files), names)
     labels = np.array([NOT_LABELLED if file.label is None else names.index(file.label) for file in files], np.int64)
@@ -77,6 +81,7 @@ def read(own: OwnImages) -> LabelledImages:
     text = f"own/{hashlib.sha256(train.tobytes()).hexdigest()}/{len(indices)}/0"
     labelled = LabelledSet(indices, hashed(text, indices, labels))
     images = Images(Path(own.images).name, names, train, labels, test, test_labels)
+    skipped += sorted(others, key=lambda words: words.endswith(NOT_NAMED))  # pictures before what may be no picture
     return LabelledImages(images, labelled, tuple(file.name for file in files), tuple(skipped))
 
 
@@ -88,6 +93,16 @@ def _refuse_common(own: OwnImages) -> None:
         raise BayesganError(
             f"{own.test_images} and {own.images} lie in one another: test pictures need a folder that no training "
             "picture is in."
+        )
+
+
+def _refuse_twice_named(own: OwnImages, files: list[File], test_files: list[File]) -> None:
+    """One line of a labels file cannot be meant for two pictures."""
+    labelled, tested = ({file.name for file in some if file.label is not None} for some in (files, test_files))
+    if own.labels_file is not None and (both := labelled & tested):
+        raise BayesganError(
+            f"{own.labels_file} names {min(both)}, which is in {own.images} and in {own.test_images} too: give one of "
+            "them another name."
         )
 
 
@@ -147,7 +162,23 @@ def similar(shape: Sequence[int]) -> ImageSetName:
     return "mnist" if channels == 1 else "cifar10"
 
 
-def _pixels(files: list[File], shape: tuple[int, int, int]) -> tuple[list[File], np.ndarray, list[str]]:
+def _pixels_of_any(files: list[File], size: int | None) -> tuple[list[File], np.ndarray, list[str]]:
+    """:func:`_pixels` in the shape that is chosen from the files that can be decoded, and from no other."""
+    headers = dict(zip(files, each(header, [file.path for file in files]), strict=True))
+
+    def chosen(files: list[File]) -> tuple[int, int, int]:
+        return chosen_shape([found for file in files if isinstance(found := headers[file], Header)], size)
+
+    shape = chosen(files)
+    files, pixels, skipped = _pixels(files, shape)
+    while shape != chosen(files):
+        shape = chosen(files)
+        files, pixels, more = _pixels(files, shape)
+        skipped += more
+    return files, pixels, skipped
+
+
+def _pixels(files: list[File], shape: tuple[int, ...]) -> tuple[list[File], np.ndarray, list[str]]:
     """The files that can be decoded, their pixels, and why the others cannot."""
     arrays, reasons = decoded([file.path for file in files], shape)
     tried = list(zip(files, reasons, strict=True))
