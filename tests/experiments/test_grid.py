@@ -11,7 +11,8 @@ from bayesgan.errors import BayesganError
 from bayesgan.experiments.engines import Event
 from bayesgan.experiments.grid import SYSTEMS, Grid, Job, attempt, finished, row
 from bayesgan.experiments.images import Training
-from bayesgan.experiments.table1 import Board
+from bayesgan.experiments.table1 import Board, fill
+from bayesgan.experiments.table1_output import Caption
 from bayesgan.files import locked
 
 TINY: dict[str, Any] = {
@@ -119,3 +120,34 @@ def test_the_board_counts_and_estimates(tmp_path: Path) -> None:
     assert dict(counts["digits", 20, "supervised"]) == {"running": 1, "waiting": 2}
     assert [each.status for each in board.rows][:3] == ["done", "running", "failed: no luck"]
     assert Board(jobs[1:]).seconds_left(1) is None
+
+
+def test_the_table_shows_the_runs_of_every_grid_in_its_folder_and_their_commands(tmp_path: Path) -> None:
+    caption = Caption(1, {}, "a machine", ["first"], "")
+    (first,) = tiny(tmp_path)
+    attempt(first)
+    list(fill(Board([first]), [], caption, tmp_path))
+    (second,) = tiny(tmp_path, systems=["supervised"])
+    list(fill(Board([second]), [], replace(caption, commands=["second"]), tmp_path))
+    rows = (tmp_path / "runs.csv").read_text().splitlines()
+    assert [row.split(",")[2] for row in rows[1:]] == ["supervised", "dcgan"]  # the paper's order
+    assert [row.rsplit(",", 1)[1] for row in rows[1:]] == ["waiting", "done"]
+    assert (tmp_path / "commands.txt").read_text() == "first\nsecond\n"
+    page = (tmp_path / "table1.md").read_text()
+    assert "    first\n    second\n" in page
+    assert "N = 1,297" in page
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"dataset": "digits"}'])
+def test_a_damaged_summary_of_another_grid_gets_a_sentence(damage: str, tmp_path: Path) -> None:
+    (job,) = tiny(tmp_path)
+    path = tmp_path / "runs" / "digits-50-dcgan-0" / "summary.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(damage)
+    with pytest.raises(BayesganError, match="digits-50-dcgan-0 to train again"):
+        list(fill(Board([job]), [], Caption(1, {}, "", [], ""), tmp_path))
+
+
+def test_a_long_run_is_evaluated_fifty_times(tmp_path: Path) -> None:
+    short, long = (Grid(["digits"], overrides={"iterations": each}).jobs(tmp_path, Path())[0] for each in (200, 10**4))
+    assert (short.task.every, long.task.every) == (100, 200)
