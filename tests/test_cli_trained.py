@@ -47,12 +47,17 @@ def run(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_train_on_own_pictures(pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(pictures / "train", tmp_path / "train")
     (tmp_path / "train" / "3" / "broken.png").touch()
+    for number in range(12):
+        (tmp_path / "train" / "0" / f"{number}.txt").touch()
     done = bayesgan(capsys, "train", "--images", tmp_path / "train", *QUICK, "--out", tmp_path / "run")
     assert done.code == 0, done.errors
     assert "1287 training images, 50 of them labelled" in done.errors  # ten are held out
     assert "Tested on 10 pictures held out" in done.errors
     assert "8×8 pixels, grey; settings: preset fast as for digits" in done.errors
-    assert "3/broken.png: empty file" in done.errors
+    assert "3/broken.png: empty file\n  12 files: not named like a picture\n" in done.errors
+    assert f"(all of it is in {tmp_path / 'run' / 'skipped.txt'})" in done.errors
+    listed = (tmp_path / "run" / "skipped.txt").read_text().splitlines()
+    assert (len(listed), listed[0]) == (13, "3/broken.png: empty file")
     assert "errors on 10 test images" in done.output
     again = bayesgan(capsys, "train", "--resume", tmp_path / "run")
     assert again.output == done.output
@@ -141,6 +146,22 @@ def test_suggest(run: Path, pictures: Path, tmp_path: Path, capsys: pytest.Captu
     assert information == sorted(information, reverse=True)
     with Image.open(sheet) as picture:
         assert picture.width > 5 * 56
+
+
+def test_new_pictures_to_suggest_may_be_of_another_shape(
+    run: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(pictures / "train", tmp_path / "train")
+    shutil.copytree(run, tmp_path / "run")
+    config = tmp_path / "run" / "config.json"
+    config.write_text(config.read_text().replace(str(pictures / "train"), str(tmp_path / "train")))
+    for file in (tmp_path / "train" / "unlabelled").iterdir():
+        with Image.open(file) as picture:
+            picture.convert("RGB").resize((20, 30)).save(file)
+    done = bayesgan(capsys, "suggest", tmp_path / "run", "--budget=2", "--format=json")
+    assert done.code == 0, done.errors
+    assert len(json.loads(done.output)) == 2
+    assert "have changed since" in done.errors
 
 
 def test_generate(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

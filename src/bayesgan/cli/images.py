@@ -1,6 +1,7 @@
 """``bayesgan train``, ``bayesgan presets`` and ``bayesgan demo``: classifiers of images from few labels."""
 
 import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from bayesgan import environment
 from bayesgan.cli.data import DataDir
 from bayesgan.cli.shared import Device, Threads, assignment, console, progress_bar, say
 from bayesgan.data.images import ImageSetName, default_folder
-from bayesgan.data.listing import printable
+from bayesgan.data.listing import NOT_NAMED, printable
 from bayesgan.data.own import LARGEST_SIDE, LEAST_HELD_OUT, MOST_HELD_OUT, SMALLEST_SIDE
 from bayesgan.errors import BayesganError
 from bayesgan.files import locked
@@ -22,7 +23,7 @@ from bayesgan.presets import PRESETS, PresetName, described
 from bayesgan.training import Metrics
 
 EVERY = 100  # iterations between evaluations
-SHOWN = 10  # files that are not used
+SHOWN = 10  # lines on what is not used
 RESUMING = {
     "resume",
     "checkpoint",
@@ -215,6 +216,8 @@ def _count(text: str) -> int | Literal["all"]:
 
 
 def _say_data(training: Any) -> None:
+    from bayesgan.experiments.images import SKIPPED
+
     task, data = training.task, training.data
     count, size = len(data.labelled.indices), len(data.images.train)
     name = task.dataset if task.own is None else data.images.name
@@ -231,11 +234,18 @@ def _say_data(training: Any) -> None:
             f"preset {task.preset} as for {task.like}.",
         ]
         if data.skipped:
-            lines.append(f"{len(data.skipped)} files are not used:")
-            lines += [f"  {each}" for each in data.skipped[:SHOWN]]
-            lines += [f"  … and {len(data.skipped) - SHOWN} more"] if len(data.skipped) > SHOWN else []
+            lines += [f"Not used (all of it is in {training.folder / SKIPPED}):", *_shown(data.skipped)]
     for line in lines:
         say(line)
+
+
+def _shown(skipped: Sequence[str]) -> list[str]:
+    """The first lines of what is not used; files that nobody takes for pictures are only counted."""
+    named = [words for words in skipped if not words.endswith(NOT_NAMED)]
+    lines = [f"  {words}" for words in named[:SHOWN]]
+    lines += [f"  … and {len(named) - SHOWN} more"] if len(named) > SHOWN else []
+    others = len(skipped) - len(named)
+    return lines + ([f"  {others} file{'' if others == 1 else 's'}: {NOT_NAMED}"] if others else [])
 
 
 def _note(metrics: Metrics) -> str:

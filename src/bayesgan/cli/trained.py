@@ -92,7 +92,8 @@ def suggest(
     from bayesgan.suggestions import suggested
     from bayesgan.trained import load
 
-    posterior, data = load(run, device), data_of(resumed(run), data_dir or default_folder())
+    posterior = load(run, device)
+    data = data_of(resumed(run), data_dir or default_folder(), posterior.shape)  # new pictures may be of any shape
     try:
         data_of_run(run, data_dir or default_folder(), data)
     except BayesganError:

@@ -31,6 +31,7 @@ from bayesgan.samples import Sample
 from bayesgan.settings import ImageSettings
 from bayesgan.training import Metrics, Progress, Run
 
+SKIPPED = "skipped.txt"  # what is not used of a person's own pictures, and why, in the run's folder
 GENERATED = 1000  # images that the fake class is tried on
 
 
@@ -105,10 +106,13 @@ def hash_of(images: np.ndarray) -> str:
     return hashlib.sha256(images.tobytes()).hexdigest()
 
 
-def data_of(task: Task, data_dir: Path) -> LabelledImages:
-    """The images of the task, and which of them show their label."""
+def data_of(task: Task, data_dir: Path, shape: tuple[int, ...] | None = None) -> LabelledImages:
+    """The images of the task, and which of them show their label.
+
+    Own pictures are brought to ``shape``; None: one that is chosen from them.
+    """
     if task.own is not None:
-        return own_images.read(task.own)
+        return own_images.read(task.own, shape)
     images = load(task.dataset, data_dir, task.split)  # type: ignore[arg-type]  # not "own"
     count = len(images.train) if task.labels == "all" else task.labels
     return LabelledImages(images, labelled_set(task.dataset, images.train_labels, count, task.subset))
@@ -158,6 +162,8 @@ class Training:
 
         Of several ranks the first does what comes after the last iteration; the others have nothing to report.
         """
+        if self.task.own is not None and self.gan.ranks.first:
+            write_text(self.folder / SKIPPED, "".join(f"{words}\n" for words in self.data.skipped))
         metrics = self.run.train(self.evaluate, self.task.every, progress)
         if not self.gan.ranks.first:
             return {}
