@@ -194,8 +194,23 @@ def test_evaluate(run: Path, pictures: Path, capsys: pytest.CaptureFixture[str])
     text = bayesgan(capsys, "evaluate", run, "--against=inverted").output
     assert f"{summary['test_errors']} errors on 500 test images" in text
     assert "inverted" in text
+    assert "mutual information *" in text
     assert "none of noise" in refused(capsys, "evaluate", run, "--against=nonsense")
     assert "--split is for the known image sets" in refused(capsys, "evaluate", run, "--split=validation")
+
+
+def test_one_network_is_gone_by_for_its_entropy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = ("--dataset=digits", "--labels=20", "--method=dcgan", *QUICK)
+    assert bayesgan(capsys, "train", *task, "--out", tmp_path / "run").code == 0
+    done = bayesgan(capsys, "suggest", tmp_path / "run", "--budget=5", "--format=json")
+    assert "has only one network" in done.errors
+    entropies = [each["entropy"] for each in json.loads(done.output)]
+    assert entropies == sorted(entropies, reverse=True)
+    assert len(set(entropies)) == 5
+    text = bayesgan(capsys, "evaluate", tmp_path / "run").output
+    assert "total entropy *" in text
+    assert "information *" not in text
+    assert json.loads((tmp_path / "run" / "evaluation.json").read_text())["score"] == "total_entropy"
 
 
 @pytest.mark.parametrize("change", ["a label", "a class", "a test picture"])

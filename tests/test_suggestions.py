@@ -3,7 +3,7 @@ import pytest
 
 from bayesgan.errors import BayesganError
 from bayesgan.suggestions import spread, suggested
-from tests.test_trained import IMAGES, posterior
+from tests.test_trained import IMAGES, one_network, posterior
 
 
 def clusters(number: int, each: int) -> np.ndarray:
@@ -39,6 +39,16 @@ def test_suggestions_are_among_the_most_informative() -> None:
     assert set(chosen.tolist()) <= set(np.argsort(-information)[:20].tolist())
     assert information[chosen[0]] >= information[chosen[1]]
     assert suggested(model, x, 2).tolist() == chosen.tolist()
+
+
+def test_suggestions_of_one_network_are_those_that_it_is_least_sure_of() -> None:
+    model = one_network()
+    x = np.random.default_rng(3).integers(0, 256, (60, 8, 8), np.uint8)
+    entropy = model.uncertainty(x).total_entropy
+    chosen = suggested(model, x, 2)
+    assert set(chosen.tolist()) <= set(np.argsort(-entropy)[:20].tolist())
+    assert entropy[chosen[0]] > entropy[chosen[1]]
+    assert suggested(model, x, 60).tolist() == np.argsort(-entropy).tolist()
 
 
 def test_a_budget_for_everything_takes_everything() -> None:

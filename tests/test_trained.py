@@ -49,6 +49,12 @@ def posterior() -> Posterior:
     return Posterior(SETTINGS, SHAPE, CLASSES, Held({10: sample(1), 20: sample(2)}), CPU)
 
 
+def one_network() -> Posterior:
+    one = {name: tensor[:1] for name, tensor in sample(1).items()}
+    settings = SETTINGS.model_copy(update={"generators": 1, "discriminators": 1})
+    return Posterior(settings, SHAPE, CLASSES, Held({10: one}), CPU)
+
+
 def plain_probabilities() -> tuple[list[Tensor], list[Tensor]]:
     """Of each network: class probabilities (n, K) given real, and the probability of being fake (n,)."""
     probabilities, fake = [], []
@@ -85,10 +91,10 @@ def test_predictions_and_their_uncertainty() -> None:
 
 
 def test_one_network_alone_has_no_mutual_information() -> None:
-    one = {name: tensor[:1] for name, tensor in sample(1).items()}
-    settings = SETTINGS.model_copy(update={"generators": 1, "discriminators": 1})
-    found = Posterior(settings, SHAPE, CLASSES, Held({10: one}), CPU).uncertainty(IMAGES)
-    assert found.mutual_information.max() == 0.0
+    assert one_network().uncertainty(IMAGES).mutual_information.max() == 0.0
+    assert one_network().doubt == "total_entropy"
+    assert posterior().doubt == "mutual_information"
+    assert [each.doubt for each in posterior()] == ["mutual_information"] * 2  # two chains each
 
 
 def test_iteration_gives_each_collected_iteration_by_itself() -> None:

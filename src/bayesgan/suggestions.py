@@ -6,27 +6,28 @@ from sklearn.cluster import KMeans
 from bayesgan.errors import BayesganError
 from bayesgan.trained import Posterior
 
-CANDIDATES = 10  # times the budget: the points of highest mutual information, which are then spread out
+CANDIDATES = 10  # times the budget: the points that are most in doubt, which are then spread out
 
 
 def suggested(posterior: Posterior, x: np.ndarray, budget: int, seed: int = 0) -> np.ndarray:
-    """Indices (budget,) into the unlabelled points ``x``, highest mutual information first.
+    """Indices (budget,) into the unlabelled points ``x``, those that are most in doubt first.
 
     A label is worth most where it decides between the sampled networks: the mutual information of the class and the
     weights is what it is expected to tell about them (Houlsby et al. 2011, https://arxiv.org/abs/1112.5745). The very
     first of that order are often alike, so as many clusters as the budget are made of the features of the candidates,
     weighted by their information, and each gives the one nearest to its centre (Zhdanov 2019,
-    https://arxiv.org/abs/1901.05954).
+    https://arxiv.org/abs/1901.05954). One network alone has no such information: its entropy takes that place
+    (:attr:`bayesgan.Posterior.doubt`).
     """
     if budget < 1:
         raise BayesganError(f"A budget of {budget} labels is none: give at least 1.")
     if len(x) <= budget:
         budget = len(x)
-    information = posterior.uncertainty(x).mutual_information
-    candidates = np.argsort(-information, kind="stable")[: CANDIDATES * budget]
+    doubt = getattr(posterior.uncertainty(x), posterior.doubt)
+    candidates = np.argsort(-doubt, kind="stable")[: CANDIDATES * budget]
     if len(candidates) <= budget:
         return candidates
-    return candidates[spread(posterior.features(x[candidates]), information[candidates], budget, seed)]
+    return candidates[spread(posterior.features(x[candidates]), doubt[candidates], budget, seed)]
 
 
 def spread(features: np.ndarray, weights: np.ndarray, number: int, seed: int = 0) -> np.ndarray:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -83,6 +84,16 @@ class Posterior:
         return len(self.samples.iterations)
 
     # Predictions
+
+    @property
+    def doubt(self) -> Literal["mutual_information", "total_entropy"]:
+        """The field of :class:`Uncertainty` to go by: what networks disagree about, or what the only one is unsure of.
+
+        That of one network is zero everywhere. Of several it tells strange images best, and was chosen on validation
+        images (docs/uncertainty.md).
+        """
+        several = len(self) * self.settings.chains("discriminators") > 1
+        return "mutual_information" if several else "total_entropy"
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (n, K), averaged over all sampled discriminators (Eq. 5).

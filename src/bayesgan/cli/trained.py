@@ -85,7 +85,8 @@ def suggest(
 ) -> None:
     """List the unlabelled training pictures that are most worth a label, and show them on a sheet.
 
-    They are those that the sampled networks contradict each other about most, spread over what they look like.
+    They are those that the sampled networks contradict each other about most, spread over what they look like. Of a
+    run with one network they are those that it is least sure of.
     """
     from bayesgan.experiments.images import data_of, data_of_run, resumed
     from bayesgan.experiments.panels import draw_sheet
@@ -101,6 +102,8 @@ def suggest(
     unlabelled = data.unlabelled
     if len(unlabelled) == 0:
         raise BayesganError("Every training picture has a label already.")
+    if posterior.doubt == "total_entropy":
+        say(f"{run} has only one network: these are the pictures that it is least sure of, by their entropy.")
     x = data.images.train[unlabelled].transpose(0, 2, 3, 1)
     chosen = suggested(posterior, x, budget, seed)
     indices = unlabelled[chosen]
@@ -162,6 +165,7 @@ def evaluate(
 
     Writes evaluation.json and reliability.png into the run's folder.
     """
+    from bayesgan.data.listing import printable
     from bayesgan.experiments import evaluation
     from bayesgan.experiments.images import data_of, data_of_run, resumed
     from bayesgan.trained import load
@@ -193,9 +197,11 @@ def evaluate(
     table = Table(box=None, pad_edge=False, title=f"AUROC, {task.split} images against", title_justify="left")
     table.add_column("")
     for name in evaluation.CANDIDATES:
-        table.add_column(name.replace("_", " ") + (" *" if name == evaluation.SCORE else ""), justify="right")
+        table.add_column(name.replace("_", " ") + (" *" if name == result["score"] else ""), justify="right")
     for other, figures in result["auroc"].items():
-        table.add_row(other, *["–" if figure is None else f"{figure:.4f}" for figure in figures.values()])
+        table.add_row(
+            Text(printable(other)), *["–" if figure is None else f"{figure:.4f}" for figure in figures.values()]
+        )
     _print(table)
     print("* the score to use (docs/uncertainty.md)")
 

@@ -16,9 +16,6 @@ from bayesgan.scores import Scores, auroc, scores
 from bayesgan.trained import Posterior
 
 STRANGERS = 2000  # images of another kind, at most
-SCORE = (
-    "mutual_information"  # the one that tells strange images best, chosen on validation images (docs/uncertainty.md)
-)
 CANDIDATES = ("total_entropy", "expected_entropy", "mutual_information", "fake")
 
 
@@ -33,7 +30,7 @@ def evaluate(
         "test_size": len(images.test),
         **{name: value for name, value in vars(found).items() if name != "bins"},
         "bins": [each._asdict() for each in found.bins],
-        "score": SCORE,
+        "score": posterior.doubt,
         "auroc": {},
     }
     for name in against:

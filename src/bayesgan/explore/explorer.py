@@ -173,10 +173,10 @@ class Explorer:
         indices = _some(unlabelled, _whole(seed))
         x = _seen(data.images.train[indices])
         chosen = suggested(self.posterior, x, budget, _whole(seed))
-        found = self.posterior.uncertainty(x[chosen])
+        found, doubt = self.posterior.uncertainty(x[chosen]), self.posterior.doubt
         captions = [
             f"{escape(data.files[index] if data.files else f'image {index}')}<br>{self._said(found, row)}<br>"
-            f"information {found.mutual_information[row]:.2f}"
+            f"{doubt.split('_')[-1]} {getattr(found, doubt)[row]:.2f}"
             for row, index in enumerate(indices[chosen])
         ]
         among = _among(len(indices), len(unlabelled), "unlabelled training images")

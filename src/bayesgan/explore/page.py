@@ -166,7 +166,8 @@ def _least_sure(_: gr.Blocks, tab: gr.Tab, explorer: Explorer) -> None:
 def _worth_a_label(_: gr.Blocks, __: gr.Tab, explorer: Explorer) -> None:
     gr.Markdown(
         "Unlabelled training images that are most worth a label: the sampled networks disagree about them, which is "
-        "their mutual information in nats, and they are spread over what they look like."
+        "their mutual information in nats, and they are spread over what they look like. One network alone disagrees "
+        "with none: then it is the entropy."
     )
     with gr.Row():
         budget = gr.Slider(1, 60, 20, step=1, label="Labels")
