@@ -311,12 +311,12 @@ def test_layers_of_grey_images_are_torchs_own(sides: tuple[int, int], bias: bool
     """Outputs and all gradients, in double precision, whichever form is computed."""
     images = torch.randn(3, 1, *sides, dtype=torch.double, generator=rng(), requires_grad=True)
     down = Convolution(1, 5, 5, stride=2, padding=2, bias=bias).double()
-    expected = functional.conv2d(images, down.weight, down.bias, stride=2, padding=2)
-    same_with_gradients(down(images), expected, images, *down.parameters())
-    same_with_gradients(down(images.detach()), expected, *down.parameters())
+    form = partial(functional.conv2d, images, down.weight, down.bias, stride=2, padding=2)
+    same_with_gradients(down(images), form(), images, *down.parameters())
+    same_with_gradients(down(images.detach()), form(), *down.parameters())
     extra = ((sides[0] + 1) % 2, (sides[1] + 1) % 2)
     up = TransposedConvolution(5, 1, 5, stride=2, padding=2, output_padding=extra, bias=bias).double()
-    maps = expected.detach().requires_grad_()
+    maps = form().detach().requires_grad_()
     back = functional.conv_transpose2d(maps, up.weight, up.bias, stride=2, padding=2, output_padding=extra)
     assert back.shape[2:] == sides
     same_with_gradients(up(maps), back, maps, *up.parameters())

@@ -12,7 +12,7 @@ from bayesgan.cli.figures import figures
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.figure_pictures import dcgans, most_different
 from bayesgan.experiments.figure_runs import Evaluation, find_runs, latest, read_run
-from bayesgan.experiments.figures import draw, errors, joined, systems
+from bayesgan.experiments.figures import draw, errors, joined, one_line, systems
 from bayesgan.experiments.images import Task, Training
 
 SMALL = {"iterations": 6, "generator_width": 4, "discriminator_width": 4, "features": 8, "noise_dim": 5}
@@ -30,7 +30,7 @@ def trained(folder: Path, **values: Any) -> Training:
 def trainings(tmp_path_factory: pytest.TempPathFactory, one_thread: None) -> dict[str, Training]:
     """Two subsets of two systems, an ensemble of DCGANs and the same chains at temperature 0, by folder."""
     root = tmp_path_factory.mktemp("grid")
-    short = {"burn_in": 2, "thin": 2}  # two samples of four chains
+    short = {"generators": 4, "discriminators": 4, "burn_in": 2, "thin": 2}  # two samples of four chains
     tasks: list[tuple[str, dict[str, Any]]] = [
         ("deep/down/bayesgan-0", {"overrides": short}),
         ("deep/bayesgan-1", {"overrides": short, "subset": 1}),
@@ -63,6 +63,20 @@ def test_curves_are_joined_on_the_iterations_that_all_runs_have() -> None:
     np.testing.assert_array_equal(curve.seconds, [[20, 40], [40, 80]])
     np.testing.assert_array_equal(curve.errors, [[0.5, 0.3], [0.7, 0.1]])
     assert len(joined([first, second], "average_error").iterations) == 0
+
+
+def test_one_line_ends_in_the_model_average_and_leaves_single_draws_out() -> None:
+    *before, ninth, last = evaluations({2: 0.5, 4: 0.4, 8: 0.6, 9: 0.7, 10: 0.8}, pace=1.0)
+    averages = [ninth.model_copy(update={"average_error": 0.3}), last.model_copy(update={"average_error": 0.2})]
+    line = one_line([*before, *averages])
+    assert [(each.iteration, each.chains_error) for each in line] == [(2, 0.5), (4, 0.4), (8, 0.6), (10, 0.2)]
+
+
+def test_runs_kept_without_their_weights_show_their_errors(grid: Path, tmp_path: Path) -> None:
+    for samples in grid.rglob("samples"):
+        shutil.rmtree(samples)
+    files = draw(find_runs([grid])[0], tmp_path)
+    assert {file.name for file in files} == {"errors-digits-20.png", "errors-digits-20.svg"}
 
 
 def test_every_figure_is_written_twice_the_same(grid: Path, capsys: pytest.CaptureFixture[str]) -> None:

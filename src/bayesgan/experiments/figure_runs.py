@@ -72,6 +72,11 @@ class SavedRun:
         settings = self.settings
         return list(range(settings.burn_in + settings.thin, settings.iterations + 1, settings.thin))
 
+    @property
+    def has_samples(self) -> bool:
+        """Whether the weights are there: a run may be kept without them, for its errors alone."""
+        return len(SampleSet(self.folder / "samples")) > 0
+
     def noise(self, iteration: int, each: int) -> Tensor:
         """(chains, each, noise_dim), the same whenever it is asked for; what ``panels.png`` was drawn from."""
         rng = stream(self.summary.seed, f"pictures/{iteration}", CPU)

@@ -80,6 +80,17 @@ def draw(runs: Sequence[SavedRun], out: Path) -> list[Path]:
     return files
 
 
+def one_line(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """A run whose present chains and model average share a line: the chains until it samples, then the final average.
+
+    What lies between, draws from LFVI-GAN's Gaussians one after another, is no part of its training.
+    """
+    *before, last = evaluations
+    kept = [each for each in before if each.average_error is None]
+    end = last.chains_error if last.average_error is None else last.average_error
+    return [*kept, last.model_copy(update={"chains_error": end})]
+
+
 def joined(runs: Sequence[Sequence[Evaluation]], error: Error) -> Curve:
     """The curves of ``runs`` on the iterations at which all of them have that error."""
     points = [{each.iteration: each for each in run if getattr(each, error) is not None} for run in runs]
@@ -138,8 +149,10 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
         if system in ("bayesgan", "ensemble"):
             lines = [("average_error", f"{label}: model average", look | AVERAGE)]
             lines += [("chains_error", f"{label}: present chains", look | CHAINS)]
+        several = len(lines) > 1
+        evaluations = [run.evaluations if several else one_line(run.evaluations) for run in members]
         for error, text, style in lines:
-            curve = joined([run.evaluations for run in members], error)
+            curve = joined(evaluations, error)
             if not len(curve.iterations):
                 files = ", ".join(str(run.folder / "metrics.jsonl") for run in members)
                 raise BayesganError(f"There is no iteration with {error} that all of these share: {files}.")
@@ -150,8 +163,8 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
         left.axvline(burn_in, color="black", lw=0.6)
         left.annotate(" sampling →", (burn_in, 1.0), xycoords=("data", "axes fraction"), va="bottom", fontsize=9)
     _finish(left, right, curves, runs)
-    several = max(len(curve.errors) for curve in curves) > 1
-    note = "; lines: mean over runs, shaded: their range" if several else ""
+    repeated = max(len(curve.errors) for curve in curves) > 1
+    note = "; lines: mean over runs, shaded: their range" if repeated else ""
     figure.suptitle(f"{DATASETS[about.dataset]}, {about.labels} labels{note}", fontsize=11)
     handles, names = left.get_legend_handles_labels()
     names = [textwrap.fill(name, LEGEND) for name in names]
@@ -206,10 +219,11 @@ def _threads(runs: Sequence[SavedRun]) -> str:
 
 def _of_pictures(dataset: ImageSetName, runs: Sequence[SavedRun]) -> list[tuple[str, "Figure"]]:
     """Figures of the Bayesian GAN that has most DCGANs to stand beside, by the first part of their names."""
-    candidates = [run for run in runs if (run.summary.dataset, run.summary.method) == (dataset, "bayesgan")]
+    drawable = [run for run in runs if run.has_samples]
+    candidates = [run for run in drawable if (run.summary.dataset, run.summary.method) == (dataset, "bayesgan")]
     if not candidates:
         return []
-    beside = [figure_pictures.dcgans(run, runs) for run in candidates]
+    beside = [figure_pictures.dcgans(run, drawable) for run in candidates]
     best = max(range(len(candidates)), key=lambda index: len(beside[index]))  # the first of equals
     run = candidates[best]
     figures = [("generators", figure_pictures.generators(run, beside[best]))] if beside[best] else []
