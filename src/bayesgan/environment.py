@@ -5,6 +5,7 @@ import os
 import platform
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -60,7 +61,12 @@ def cores() -> int:
 def _processor(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return torch.cpu.get_capabilities().get("architecture", platform.machine())
+    try:  # where Linux says what it is
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
 
 
 def record(device: torch.device) -> dict[str, Any]:
