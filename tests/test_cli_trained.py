@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -211,6 +212,23 @@ def test_one_network_is_gone_by_for_its_entropy(tmp_path: Path, capsys: pytest.C
     assert "total entropy *" in text
     assert "information *" not in text
     assert json.loads((tmp_path / "run" / "evaluation.json").read_text())["score"] == "total_entropy"
+
+
+def test_names_of_any_bytes_are_printed(
+    run: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / os.fsdecode(b"caf\xe9 [|b]")
+    try:
+        odd.mkdir()
+    except OSError:
+        pytest.skip("this file system has no such names")
+    done = bayesgan(capsys, "generate", run, "-n", 1, "--out", odd / "sheet.png")
+    assert done.code == 0, done.errors
+    assert "caf\\udce9 [|b]/sheet.png" in done.output
+    shutil.copytree(pictures / "test" / "0", odd / "[/b]")
+    done = bayesgan(capsys, "evaluate", run, "--against", odd / "[/b]")
+    assert done.code == 0, done.errors
+    assert "caf\\xe9 [|b]/[/b]" in done.output
 
 
 @pytest.mark.parametrize("change", ["a label", "a class", "a test picture"])

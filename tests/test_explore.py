@@ -23,7 +23,7 @@ from bayesgan.explore.drawings import Paper, as_trained, paper_of
 from bayesgan.explore.explorer import MOST, Explorer, between_noise
 from bayesgan.methods import ImageMethod
 from bayesgan.predictive import Uncertainty
-from bayesgan.trained import load
+from bayesgan.trained import Posterior, load
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = {"iterations": 10, "burn_in": 4, "thin": 3, "generators": 2, "discriminators": 2, "generator_width": 4}
@@ -204,9 +204,15 @@ def test_the_least_sure_test_images_come_first(explorer: Explorer) -> None:
     assert first[first.index("src=") : first.index("width=")] in html[: html.index("figcaption")]
 
 
-def test_images_to_label_are_unlabelled_ones_of_which_some_are_looked_at(explorer: Explorer) -> None:
+def test_images_to_label_are_unlabelled_ones_of_which_some_are_looked_at(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     html = explorer.to_label(4, 0)
     assert html.count("<img") == 4
+    assert html.count("<br>information ") == 4
+    with monkeypatch.context() as patch:
+        patch.setattr(Posterior, "doubt", "total_entropy")  # as of one network
+        assert explorer.to_label(4, 0).count("<br>entropy ") == 4
     assert "Among all 1,247 unlabelled training images" in html
     data = explorer.data
     assert isinstance(data, LabelledImages)

@@ -1,6 +1,7 @@
 """The command line: parse, call, print."""
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import torch
@@ -46,6 +47,9 @@ def _top(
 
 def main() -> None:
     """Run the command line; bad input ends in one sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files may be of any bytes
     try:
         code = app(standalone_mode=False)
     except (typer.TyperException, BayesganError, OSError) as error:
