@@ -21,7 +21,7 @@ def test_samples_come_back_in_the_order_of_iterations(tmp_path: Path) -> None:
     assert samples.iterations == [3, 20, 100]
     assert len(samples) == 3
     assert [each[0, 0].item() for each in samples.each("generators")] == [3.0, 20.0, 100.0]
-    assert samples.load(20, "generators", chain=1).tolist() == [20.0] * 4
+    assert samples.load(20, "generators").tolist() == [[20.0] * 4] * 2
     assert samples.load(20, "discriminators").shape == (1, 3)
 
 

@@ -51,13 +51,10 @@ class SampleSet:
         """The number of collected iterations."""
         return len(self.iterations)
 
-    def load(self, iteration: int, population: str, chain: int | None = None) -> Tensor:
-        """The weights (chains, weights) of ``population`` at ``iteration``; of one chain, (weights,), if named.
-
-        Only the bytes asked for are read.
-        """
+    def load(self, iteration: int, population: str) -> Tensor:
+        """The weights (chains, weights) of ``population`` at ``iteration``; only their bytes are read."""
         with open_tensors(self._path(iteration)) as tensors:
-            return tensors.get_tensor(population) if chain is None else tensors.get_slice(population)[chain]
+            return tensors.get_tensor(population)
 
     def each(self, population: str) -> Iterator[Tensor]:
         """The weights (chains, weights) of ``population``, one collected iteration after another."""
