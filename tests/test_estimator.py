@@ -1,23 +1,19 @@
-"""The scikit-learn classifier: scikit-learn's own checks, labels and images of every kind, one file to keep it in."""
+"""The classifier: labels, vectors and images of every kind."""
 
 # ruff: noqa: N806 - X is scikit-learn's name for the points
 
 import doctest
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 from bayesgan import BayesGANClassifier, BayesganError, estimator
 from bayesgan.settings import ImageSettings
@@ -34,25 +30,6 @@ def blobs() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def digits() -> tuple[np.ndarray, np.ndarray]:
     return small_digits()
-
-
-# scikit-learn's checks
-
-
-def cannot_hold(_: BayesGANClassifier) -> dict[str, str]:
-    return {
-        "check_classifiers_classes": "it takes -1 for a class, as for all but scikit-learn's own semi-supervised "
-        "classifiers: here a point with -1 has no label",
-    }
-
-
-@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    [BayesGANClassifier(iterations=25, settings=SMALL | {"generator_rate": 0.02, "discriminator_rate": 0.02})],
-    expected_failed_checks=cannot_hold,
-    xfail_strict=True,
-)
-def test_scikit_learns_checks(estimator: BayesGANClassifier, check: Callable[[BayesGANClassifier], None]) -> None:
-    check(estimator)
 
 
 def test_the_example_in_the_docstring() -> None:
@@ -299,27 +276,3 @@ def test_what_is_no_such_image_is_refused(digits: tuple[np.ndarray, np.ndarray])
         vectors.predict(images)
     with pytest.raises(ValueError, match="too large beside those of fit"):
         vectors.predict(np.full((1, 64), 1e300))
-
-
-# In scikit-learn's machinery
-
-
-def test_pipelines_and_grid_searches_take_it(digits: tuple[np.ndarray, np.ndarray]) -> None:
-    images, truth = digits
-    rows, y = images.reshape(60, 64), hidden(truth, 8)
-    pipeline = make_pipeline(MinMaxScaler((0.0, 1.0)), quick(settings=TINY_IMAGES, image_shape=(8, 8)))
-    grid = GridSearchCV(
-        pipeline,
-        {"bayesganclassifier__iterations": np.array([4, 12]), "bayesganclassifier__method": ["bayesgan"]},
-        cv=StratifiedKFold(2),
-        error_score="raise",
-    ).fit(rows, y)
-    best = grid.best_estimator_[-1]
-    assert best.posterior_.settings.iterations == grid.best_params_["bayesganclassifier__iterations"]
-    assert best.posterior_.settings.burn_in == round(0.6 * best.posterior_.settings.iterations)
-    assert grid.predict(rows).shape == (60,)
-    of_labelled = 12 * grid.cv_results_["split0_test_score"]  # of a half there are so many; 30 with the others
-    np.testing.assert_allclose(of_labelled, of_labelled.round())
-    copy = clone(best)
-    assert copy.get_params() == best.get_params()
-    assert not hasattr(copy, "posterior_")

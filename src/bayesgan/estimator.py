@@ -61,7 +61,11 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     takes bytes: they are taken as they are, and numbers of any other kind are scaled, so that the smallest one in
     ``fit`` is 0 and the largest one 255; what is beyond these in a prediction is clipped.
 
-    In ``y`` a point without a label is -1. Names of classes beside it need an array of dtype ``object``.
+    In ``y`` a point without a label is -1. Names of classes beside it need an array of dtype ``object``, which
+    scikit-learn cannot sort into folds by class: give ``GridSearchCV`` and its like ``cv=KFold(5, shuffle=True)``.
+
+    Of scikit-learn's checks for estimators one cannot hold: ``check_classifiers_classes`` takes -1 for a class, as it
+    does for all but scikit-learn's own semi-supervised classifiers.
 
     Args:
         method: a system of the paper's comparison; see ``bayesgan.methods``.
