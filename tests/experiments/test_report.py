@@ -29,6 +29,7 @@ from bayesgan.trained import Posterior
 
 CPU = torch.device("cpu")
 SMALL = {"iterations": 6, "generator_width": 4, "discriminator_width": 4}
+PAIRS = {"generators": 4, "discriminators": 4}
 METHODS: tuple[ImageMethod, ...] = ("bayesgan", "dcgan", "supervised")
 MACHINE = {"threads": 1, "device": "cpu"}
 HOSTILE = '"><script>alert(1)<|script>'  # a folder's name has no slash
@@ -40,7 +41,8 @@ Finished = tuple[list[Training], list[dict[str, Any]]]
 def three(tmp_path_factory: pytest.TempPathFactory, one_thread: None) -> Finished:
     """The systems of the demonstration."""
     folder = tmp_path_factory.mktemp("runs")
-    tasks = [Task("digits", 50, 3, method, "fast", 7, overrides=SMALL) for method in METHODS]
+    chosen = {"bayesgan": SMALL | PAIRS, "dcgan": SMALL, "supervised": SMALL}
+    tasks = [Task("digits", 50, 3, method, "fast", 7, overrides=chosen[method]) for method in METHODS]
     trainings = [Training(task, folder / task.method, Path(), CPU) for task in tasks]
     return trainings, [each.train() for each in trainings]
 
