@@ -41,6 +41,19 @@ def test_suggestions_are_among_the_most_informative() -> None:
     assert suggested(model, x, 2).tolist() == chosen.tolist()
 
 
+@pytest.mark.parametrize(("points", "candidates"), [(100, 20), (400, 40)])
+def test_of_many_points_a_tenth_is_spread_out(points: int, candidates: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def noted(features: np.ndarray, weights: np.ndarray, number: int, seed: int) -> np.ndarray:
+        sizes.append(len(features))
+        return np.arange(number)
+
+    monkeypatch.setattr("bayesgan.suggestions.spread", noted)
+    suggested(posterior(), np.random.default_rng(3).integers(0, 256, (points, 8, 8), np.uint8), 2)
+    assert sizes == [candidates]
+
+
 def test_suggestions_of_one_network_are_those_that_it_is_least_sure_of() -> None:
     model = one_network()
     x = np.random.default_rng(3).integers(0, 256, (60, 8, 8), np.uint8)

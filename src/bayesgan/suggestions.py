@@ -6,7 +6,9 @@ from sklearn.cluster import KMeans
 from bayesgan.errors import BayesganError
 from bayesgan.trained import Posterior
 
-CANDIDATES = 10  # times the budget: the points that are most in doubt, which are then spread out
+# The points that are most in doubt, which are then spread out: so many times the budget, and at least this share of all.
+# Of many points the very first are nearly all of the class that is hardest (results/suggestions).
+CANDIDATES, SHARE = 10, 0.1
 
 
 def suggested(posterior: Posterior, x: np.ndarray, budget: int, seed: int = 0) -> np.ndarray:
@@ -24,7 +26,7 @@ def suggested(posterior: Posterior, x: np.ndarray, budget: int, seed: int = 0) -
     if len(x) <= budget:
         budget = len(x)
     doubt = getattr(posterior.uncertainty(x), posterior.doubt)
-    candidates = np.argsort(-doubt, kind="stable")[: CANDIDATES * budget]
+    candidates = np.argsort(-doubt, kind="stable")[: max(CANDIDATES * budget, round(SHARE * len(x)))]
     if len(candidates) <= budget:
         return candidates
     return candidates[spread(posterior.features(x[candidates]), doubt[candidates], budget, seed)]
