@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 from bayesgan.errors import BayesganError
 from bayesgan.trained import Posterior
 
-# The points that are most in doubt, which are then spread out: so many times the budget, and at least this share of all.
+# The points most in doubt, which are then spread out: so many times the budget, and at least this share of all.
 # Of many points the very first are nearly all of the class that is hardest (results/suggestions).
 CANDIDATES, SHARE = 10, 0.1
 
