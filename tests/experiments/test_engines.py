@@ -17,7 +17,7 @@ from bayesgan.experiments import engines
 from tests.experiments.test_grid import tiny
 
 KILLS = int(os.environ.get("BAYESGAN_KILLS", "5"))  # random moments; more of them take longer, not other code
-PATIENCE = 120.0
+PATIENCE = 400  # seconds, on a machine that has other work
 GRID = ["--datasets", "digits", "--labels", "20,50", "--methods", "dcgan,supervised", "--subsets", "2"]
 SMALL = ["generator_width=4", "discriminator_width=4", "features=8", "noise_dim=4", "iterations=100"]
 
