@@ -66,11 +66,11 @@ def iteration_of(folder: Path) -> int:
 
 
 # Gradients are sums in single precision, of relative rounding 2⁻²⁴ = 6e-8 a term, and the weights of the marginal
-# "density" are exponentials of log posteriors of some thousands, which are known to 4e-4. At these rates differences stay
-# small until a unit switches on for an image in one run and not in the other: initial weights that differ by 1e-7 give
-# last steps that differ by 6e-7 of their length where none does, and by up to 2e-2 where some do (at the rates of the
-# preset, by all of it). Other noise, or a gradient that lacks a term, makes another step altogether; gradients
-# themselves are compared in test_ranks.py, to rounding.
+# "density" are exponentials of log posteriors of some thousands, which are known to 4e-4. Differences stay small at
+# these rates until a unit switches on for an image in one run and not in the other: initial weights that differ by
+# 1e-7 give last steps that differ by 6e-7 of their length where none does, and by up to 2e-2 where some do (at the
+# rates of the preset, by all of it). Other noise, or a gradient that lacks a term, makes another step altogether;
+# gradients themselves are compared in test_ranks.py, to rounding.
 OF_A_STEP = 5e-2
 IMAGES = 500  # to count errors on
 
