@@ -6,6 +6,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
@@ -50,7 +51,9 @@ def local(jobs: Sequence[Job], workers: int) -> Generator[Event, None, None]:
 def _work(job: Job, answer: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grid, which ends its processes
     parent = os.getppid()  # the server that starts the processes, which ends with the grid
-    answer.send(attempt(job, still_wanted=lambda: os.getppid() == parent))
+    outcome = attempt(job, still_wanted=lambda: os.getppid() == parent)
+    with suppress(BrokenPipeError):  # the grid was killed meanwhile, and finds the run when it starts again
+        answer.send(outcome)
 
 
 def _outcome(process: BaseProcess, answer: Connection) -> str:
