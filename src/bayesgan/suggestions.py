@@ -7,7 +7,7 @@ from bayesgan.errors import BayesganError
 from bayesgan.trained import Posterior
 
 # The points most in doubt, which are then spread out: so many times the budget, and at least this share of all.
-# Of many points the very first are nearly all of the class that is hardest (results/suggestions).
+# Of many points the very first may be nearly all of one class (seen on MNIST: results/suggestions).
 CANDIDATES, SHARE = 10, 0.1
 
 

@@ -136,13 +136,12 @@ def ended(out: Path) -> dict[Path, tuple[RunRow, tuple[int, ...]]]:
     for path in sorted((out.resolve() / "runs").glob("*/summary.json")):
         try:
             summary = json.loads(read_text(path))
-            names = [summary[name] for name in ("dataset", "labels", "preset", "subset")]
-            dataset, labels, preset, subset = names
+            dataset, labels, preset, subset = (summary[name] for name in ("dataset", "labels", "preset", "subset"))
             system = path.parent.name.removeprefix(f"{dataset}-{labels}-").removesuffix(f"-{subset}")
             if dataset not in NAMES or system not in SYSTEMS:
                 raise ValueError(path.parent.name)
-            row = _row(dataset, labels, system, preset, subset, "done", summary)
-            found[path.parent] = row, tuple(summary["train_shape"])
+            ours = _row(dataset, labels, system, preset, subset, "done", summary)
+            found[path.parent] = ours, tuple(summary["train_shape"])
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BayesganError(f"{path} is damaged: delete {path.parent} to train again.") from None
     return found
