@@ -138,6 +138,13 @@ def test_the_table_shows_the_runs_of_every_grid_in_its_folder_and_their_commands
     assert "N = 1,297" in page
 
 
+def test_the_caption_counts_the_subsets_of_the_largest_grid(tmp_path: Path) -> None:
+    for job in tiny(tmp_path, systems=["supervised"], subsets=2):
+        attempt(job)
+    list(fill(Board(tiny(tmp_path)), [], Caption(1, {}, "", [], ""), tmp_path))
+    assert "over 2 random labelled subsets" in (tmp_path / "table1.md").read_text()
+
+
 @pytest.mark.parametrize("damage", ["{", "[]", '{"dataset": "digits"}'])
 def test_a_damaged_summary_of_another_grid_gets_a_sentence(damage: str, tmp_path: Path) -> None:
     (job,) = tiny(tmp_path)

@@ -95,4 +95,6 @@ def _write(board: Board, caption: Caption, out: Path) -> None:
         others = {folder: found for folder, found in ended(out).items() if folder not in board.folders}
         sizes = {row.dataset: size for row, size in others.values()} | board.sizes
         rows = sorted([*board.rows, *(row for row, _ in others.values())], key=run_order)
-        write_table(rows, replace(caption, commands=commands, sizes=sizes), out)
+        cells = Counter((row.dataset, row.labels, row.method) for row in rows)
+        subsets = max([caption.subsets, *cells.values()])  # another grid may have asked for more
+        write_table(rows, replace(caption, subsets=subsets, commands=commands, sizes=sizes), out)
