@@ -28,6 +28,7 @@ from bayesgan.gan import BayesianGAN, LogPosteriors
 from bayesgan.samples import Sample, SampleSet
 from bayesgan.settings import SIDES
 
+METRICS = "metrics.jsonl"
 STATE_TENSORS = ("theta", "momentum", "second_moment", "adam_steps", "preconditioner")
 
 Metrics = dict[str, Any]
@@ -55,7 +56,7 @@ class Run:
         self.seconds = 0.0  # of all iterations, evaluations left out, over all sessions
         self.total_seconds = 0.0  # the same with evaluations and files
         self._checkpoint = folder / "checkpoint.safetensors"
-        self._metrics = folder / "metrics.jsonl"
+        self._metrics = folder / METRICS
         self._checkpoint_seconds = checkpoint_seconds
         data = hashlib.sha256(gan.data.cpu().numpy().tobytes()).hexdigest()
         if gan.ranks.first:
@@ -241,8 +242,8 @@ class Run:
 def _append(log: TextIO, text: str, to_disk: bool = False) -> None:
     try:
         log.write(text)
+        log.flush()  # others look how far the run is
         if to_disk:
-            log.flush()
             os.fsync(log.fileno())
     except OSError as error:
         raise BayesganError(f"Cannot write {log.name}: {error.strerror or error}.") from None

@@ -114,7 +114,13 @@ def test_the_board_counts_and_estimates(tmp_path: Path) -> None:
     assert board.seconds_left(workers=2) == pytest.approx(5 * 10.0 / 2)
     board.update(Event(jobs[1], "running"))
     board.update(Event(jobs[2], "failed: no luck"))
-    assert board.seconds_left(workers=1) == pytest.approx((0.5 + 3) * 10.0)
+    assert board.seconds_left(workers=1) == pytest.approx((1 + 3) * 10.0)
+    jobs[1].folder.mkdir(parents=True)
+    record = {"iteration": 2, "seconds": 4.0, "chains_error": 0.5, "average_error": None}
+    (jobs[1].folder / "metrics.jsonl").write_text(json.dumps(record) + '\n{"iterati')  # a line that is being written
+    # Two of six iterations are done of the one that runs; two more like it wait, and one that takes 10 seconds.
+    assert board.seconds_left(workers=1) == pytest.approx(8.0 + 2 * 12.0 + 10.0)
+    assert board.underway == [(jobs[1], 2, 4.0, 0.5)]
     counts = board.counts()
     assert dict(counts["digits", 20, "dcgan"]) == {"done": 1, "failed": 1, "waiting": 1}
     assert dict(counts["digits", 20, "supervised"]) == {"running": 1, "waiting": 2}

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,13 +13,13 @@ from rich.table import Table
 
 from bayesgan import environment
 from bayesgan.cli.data import DataDir
-from bayesgan.cli.shared import Device, assignment, console, listed, numbers
+from bayesgan.cli.shared import Device, assignment, console, listed, numbers, say
 from bayesgan.data.images import NAMES, default_folder
 from bayesgan.errors import BayesganError
 from bayesgan.presets import PresetName
 
 if TYPE_CHECKING:
-    from bayesgan.experiments.table1 import Board
+    from bayesgan.experiments.table1 import Board, Underway
 
 MARKS = {"running": "▸", "failed": "✗"}
 
@@ -74,9 +75,10 @@ def table1(
     workers = workers or environment.cores()
     todo, gpus = board.waiting, float(device.startswith("cuda")) if gpus_per_run is None else gpus_per_run
     events = engines.local(todo, workers) if engine == "local" else engines.on_ray(todo, gpus)
-    with Live(_view(board, workers), console=console, auto_refresh=False) as live:
-        for _ in fill(board, events, caption, out):
-            live.update(_view(board, workers), refresh=True)
+    with Live(get_renderable=lambda: _view(board, workers), console=console, refresh_per_second=0.5):
+        for event in fill(board, events, caption, out):
+            if event.status != "running" and not console.is_terminal:  # a log, which no live table is seen in
+                say(f"{event.job.name}: {event.status}; {_state(board, workers)}")
     failed = [each for each in board.rows if each.status.startswith("failed")]
     print(f"The table is {out / 'table1.md'}, with .html, .tex and .csv beside it.")
     if failed:
@@ -105,7 +107,7 @@ def _command(grid: Any, out: Path) -> str:
 
 
 def _view(board: "Board", workers: int) -> Group:
-    """Done, running and failed runs of each cell, and how long it will take yet."""
+    """Done, running and failed runs of each cell, how far the running ones are, and how long it will take yet."""
     counts = board.counts()
     systems = list(dict.fromkeys(place[2] for place in counts))
     table = Table()
@@ -115,10 +117,23 @@ def _view(board: "Board", workers: int) -> Group:
         cells = [counts.get((dataset, labels, system)) for system in systems]
         texts = ["" if cell is None else _cell(cell) for cell in cells]
         table.add_row(dataset, str(labels), *texts)
-    left = board.seconds_left(workers)
-    totals = {kind: sum(cell[kind] for cell in counts.values()) for kind in ("done", "running", "waiting", "failed")}
-    state = ", ".join(f"{number} {kind}" for kind, number in totals.items() if number)
-    return Group(table, state + ("" if left is None or not board.waiting else f"; about {_duration(left)} left"))
+    return Group(table, *map(_progress, board.underway), _state(board, workers))
+
+
+def _state(board: "Board", workers: int) -> str:
+    """How many runs are done, running, waiting and failed, and how long the rest will take."""
+    totals = Counter[str]()
+    for cell in board.counts().values():
+        totals += cell
+    words = [f"{totals[kind]} {kind}" for kind in ("done", "running", "waiting", "failed") if totals[kind]]
+    left = board.seconds_left(workers) if totals["running"] or totals["waiting"] else None
+    return ", ".join(words) + ("" if left is None else f"; about {_duration(left)} left")
+
+
+def _progress(run: "Underway") -> str:
+    """A line for a run that is being done."""
+    how_far = f"iteration {run.iteration:,} of {run.job.task.settings.iterations:,}" if run.iteration else "starts"
+    return f"{MARKS['running']} {run.job.name}: {how_far}" + ("" if run.error is None else f", {run.error:.1%} errors")
 
 
 def _cell(cell: Any) -> str:

@@ -1,20 +1,37 @@
 """Table 1 as it fills: the state of every run of the grid, and the files that are written from it."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
+from typing import NamedTuple
 
 from bayesgan.experiments.cells import RunRow, run_order
 from bayesgan.experiments.engines import Event
 from bayesgan.experiments.grid import PATIENCE, Job, ended, finished, row
 from bayesgan.experiments.table1_output import Caption, write_table
 from bayesgan.files import locked, read_text, write_text
+from bayesgan.training import METRICS
 
 COMMANDS = "commands.txt"  # of all grids whose runs are in a folder
 
 Place = tuple[str, int, str]  # data set, labels, system: a cell
+
+
+class Underway(NamedTuple):
+    """How far a running run is, by its latest evaluation on disk; at 0 before the first."""
+
+    job: Job
+    iteration: int
+    seconds: float
+    error: float | None
+
+    @property
+    def seconds_in_all(self) -> float:
+        """How long the run will take if it goes on like this; it has to have been evaluated."""
+        return self.seconds / self.iteration * self.job.task.settings.iterations
 
 
 class Board:
@@ -57,20 +74,47 @@ class Board:
             kinds[each.status.partition(":")[0]] += 1
         return found
 
+    @property
+    def underway(self) -> list[Underway]:
+        """The runs that are being done."""
+        return [_underway(job) for job in self.jobs if self._rows[job.folder].status == "running"]
+
     def seconds_left(self, workers: int) -> float | None:
-        """What is left to do as long as it took before, shared by ``workers``; a running run counts half."""
+        """What is left to do as long as it took before, shared by ``workers``."""
+        underway = self.underway
         took: dict[tuple[str, str], list[float]] = {}
         for each in self.rows:
             if each.seconds is not None:
                 took.setdefault((each.dataset, each.method), []).append(each.seconds)
+        for run in underway:
+            if run.iteration > 0:
+                took.setdefault((run.job.task.dataset, run.job.system), []).append(run.seconds_in_all)
         if not took:
             return None
         typical = mean(mean(seconds) for seconds in took.values())
-        shares = {"waiting": 1.0, "running": 0.5}
-        left = sum(
-            shares.get(each.status, 0.0) * mean(took.get((each.dataset, each.method), [typical])) for each in self.rows
+
+        def usual(dataset: str, system: str) -> float:
+            return mean(took.get((dataset, system), [typical]))
+
+        left = sum(usual(each.dataset, each.method) for each in self.rows if each.status == "waiting")
+        left += sum(
+            run.seconds_in_all - run.seconds if run.iteration > 0 else usual(run.job.task.dataset, run.job.system)
+            for run in underway
         )
         return left / workers
+
+
+def _underway(job: Job) -> Underway:
+    """What is on disk of a run that another process is writing: its last line may be torn."""
+    path = job.folder / METRICS
+    for line in reversed(read_text(path).splitlines() if path.exists() else []):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        error = record["chains_error"] if record["average_error"] is None else record["average_error"]
+        return Underway(job, record["iteration"], record["seconds"], error)
+    return Underway(job, 0, 0.0, None)
 
 
 def fill(board: Board, events: Iterable[Event], caption: Caption, out: Path) -> Iterable[Event]:
