@@ -21,7 +21,7 @@ from bayesgan import environment
 from bayesgan.data.images import default_folder, load
 from bayesgan.data.labels import labelled_set
 from bayesgan.experiments.images import image_gan
-from bayesgan.experiments.titles import DATASETS
+from bayesgan.experiments.systems import DATASET_TITLES
 from bayesgan.files import replacing, write_text
 from bayesgan.gan import BayesianGAN
 from bayesgan.presets import image_settings
@@ -101,7 +101,7 @@ def main() -> None:
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
     figure.suptitle(
-        f"{DATASETS[study.dataset]}, {study.labels} labels: squares are the systems compared with; "
+        f"{DATASET_TITLES[study.dataset]}, {study.labels} labels: squares are the systems compared with; "
         "filled: nothing cheaper is better"
     )
     axes.grid(alpha=0.3)

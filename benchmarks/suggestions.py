@@ -21,7 +21,7 @@ from bayesgan import environment
 from bayesgan.data.images import Images, ImageSetName, default_folder, load
 from bayesgan.data.labels import LabelledImages, LabelledSet, hashed, labelled_set
 from bayesgan.experiments.images import Task, Training
-from bayesgan.experiments.titles import DATASETS
+from bayesgan.experiments.systems import DATASET_TITLES
 from bayesgan.files import locked, replacing, write_text
 from bayesgan.suggestions import suggested
 from bayesgan.trained import load as load_run
@@ -160,7 +160,7 @@ def draw(dataset: ImageSetName, labels: list[int], errors: dict[str, np.ndarray]
         spread = errors[way].std(0, ddof=1) / np.sqrt(len(errors[way])) if len(errors[way]) > 1 else 0.0
         axes.errorbar(labels, 100 * errors[way].mean(0), 100 * spread, label=f"{way} labels", capsize=3, **look)
     axes.set(xlabel="labels", ylabel="test error, %", xticks=labels, ylim=(0, None))
-    axes.set_title(f"{DATASETS[dataset]}, mean of {len(errors['random'])} seeds ± standard error", fontsize=10)
+    axes.set_title(f"{DATASET_TITLES[dataset]}, mean of {len(errors['random'])} seeds ± standard error", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", alpha=0.3)
     axes.legend(frameon=False)

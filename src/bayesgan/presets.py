@@ -49,6 +49,9 @@ COMMON: dict[PresetName, Values] = {
         "step_ratio": 1.0,
         "generator_width": 32,
         "discriminator_width": 32,
+        "real_batch": 32,
+        "fake_batch": 32,
+        "label_batch": 25,
         "iterations": 2500,
         "burn_in": 1500,
         "thin": 100,
@@ -65,6 +68,8 @@ METHODS: dict[PresetName, dict[ImageMethod, Values]] = {
     "fast": {},
 }
 
+COLOUR: Values = {"generators": 2, "discriminators": 2, "label_batch": 50}  # for their thousands of labels
+
 DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
     "paper": {},
     "fast": {
@@ -73,9 +78,6 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
             "discriminators": 10,
             "generator_rate": 1e-3,
             "discriminator_rate": 1e-3,
-            "real_batch": 32,
-            "fake_batch": 32,
-            "label_batch": 25,
             "iterations": 600,
             "burn_in": 400,
             "thin": 20,
@@ -89,16 +91,13 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
             "feature_matching": True,
             "schedule": "cyclical",
             "cycles": 1,  # the steps fall to 0 from the end of the burn-in on
-            "real_batch": 32,
-            "fake_batch": 32,
-            "label_batch": 25,
             "iterations": 18_000,
             "burn_in": 12_000,
             "thin": 600,
         },
-        "svhn": {"generators": 2, "discriminators": 2},
-        "cifar10": {"generators": 2, "discriminators": 2},
-        "celeba": {"generators": 2, "discriminators": 2, "iterations": 1200, "burn_in": 800, "thin": 50},
+        "svhn": COLOUR,
+        "cifar10": COLOUR,
+        "celeba": COLOUR | {"iterations": 1500, "burn_in": 1000, "thin": 50},
     },
 }
 

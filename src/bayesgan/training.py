@@ -28,7 +28,7 @@ from bayesgan.gan import BayesianGAN, LogPosteriors
 from bayesgan.samples import Sample, SampleSet
 from bayesgan.settings import SIDES
 
-METRICS = "metrics.jsonl"
+ENVIRONMENTS, METRICS = "environments.json", "metrics.jsonl"
 STATE_TENSORS = ("theta", "momentum", "second_moment", "adam_steps", "preconditioner")
 
 Metrics = dict[str, Any]
@@ -120,7 +120,7 @@ class Run:
 
     def _environments(self) -> list[dict[str, Any]]:
         """What computed this run: more than one entry where it was gone on with under other conditions."""
-        path = self.folder / "environments.json"
+        path = self.folder / ENVIRONMENTS
         there = _read_json(path) if path.exists() else []
         if not isinstance(there, list) or not all(
             isinstance(each, dict) and {"device", "threads"} <= each.keys() for each in there

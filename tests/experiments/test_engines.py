@@ -14,17 +14,19 @@ import pytest
 from safetensors.torch import load_file
 
 from bayesgan.experiments import engines
+from bayesgan.files import locked
 from tests.experiments.test_grid import tiny
 
 KILLS = int(os.environ.get("BAYESGAN_KILLS", "5"))  # random moments; more of them take longer, not other code
 PATIENCE = 400  # seconds, on a machine that has other work
 GRID = ["--datasets", "digits", "--labels", "20,50", "--methods", "dcgan,supervised", "--subsets", "2"]
+LOCAL = ["--workers", "2"]
 SMALL = ["generator_width=4", "discriminator_width=4", "features=8", "noise_dim=4", "iterations=100"]
 
 
 def command(out: Path, *more: str) -> list[str]:
     changes = [word for each in SMALL for word in ("--set", each)]
-    return [sys.executable, "-m", "bayesgan", "table1", *GRID, *changes, "--workers", "2", "--out", str(out), *more]
+    return [sys.executable, "-m", "bayesgan", "table1", *GRID, *changes, "--out", str(out), *(more or LOCAL)]
 
 
 def figures(out: Path) -> list[dict[str, str]]:
@@ -75,6 +77,35 @@ def test_a_grid_killed_at_random_moments_ends_as_if_it_had_not_been(by_local: Pa
         assert path.stat().st_mtime_ns == written, f"{path} was made again"
     assert figures(out) == figures(by_local)
     assert_same_predictions(out, by_local)
+
+
+def test_a_process_of_a_killed_grid_lets_go_of_its_run(tmp_path: Path) -> None:
+    """Long before the run would end by itself."""
+    words = [*command(tmp_path), "--set", "iterations=20000"]
+    metrics = tmp_path / "runs" / "digits-20-dcgan-0" / "metrics.jsonl"
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + PATIENCE
+        while not (metrics.exists() and metrics.stat().st_size > 0):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+    with locked(metrics.parent, patience=30.0):
+        assert not (metrics.parent / "summary.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--gpus-per-run", "1"], "--gpus-per-run is for --engine ray"),
+        (["--engine", "ray", *LOCAL], "--workers is for --engine local"),
+        (["--labels", "1" * 5000], "nine digits"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(words: list[str], sentence: str, tmp_path: Path) -> None:
+    done = subprocess.run(command(tmp_path, *words), capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 2
+    assert sentence in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
 
 
 def test_a_process_that_is_killed_fails_alone(tmp_path: Path) -> None:

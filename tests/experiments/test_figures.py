@@ -14,6 +14,7 @@ from bayesgan.experiments.figure_pictures import dcgans, most_different
 from bayesgan.experiments.figure_runs import Evaluation, find_runs, latest, read_run
 from bayesgan.experiments.figures import draw, errors, joined, one_line, systems
 from bayesgan.experiments.images import Task, Training
+from bayesgan.experiments.systems import ENSEMBLE
 
 SMALL = {"iterations": 6, "generator_width": 4, "discriminator_width": 4, "features": 8, "noise_dim": 5}
 CPU = torch.device("cpu")
@@ -193,11 +194,17 @@ def test_a_sample_that_is_no_good_is_named(grid: Path, damage: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["config.json", "metrics.jsonl", "summary.json"])
-@pytest.mark.parametrize("text", ["{", "[]", '{"settings": {"generators": -1}}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"settings": {"generators": -1}}'])
 def test_a_damaged_file_is_named(grid: Path, name: str, text: str) -> None:
     (grid / "dcgan-0" / name).write_text(text)
     with pytest.raises(BayesganError, match=f"dcgan-0/{name} is damaged"):
         find_runs([grid])
+
+
+def test_pictures_of_the_posterior_are_not_those_of_the_ensemble(grid: Path, tmp_path: Path) -> None:
+    spoilt(grid / "cold", "summary.json", changed=ENSEMBLE)
+    files = draw(find_runs([grid / "cold", grid / "dcgan-0"])[0], tmp_path / "out")
+    assert {file.stem for file in files} == {"errors-digits-20"}
 
 
 def test_where_there_is_nothing_to_draw_a_sentence_says_so(grid: Path, tmp_path: Path) -> None:
@@ -212,6 +219,7 @@ def test_where_there_is_nothing_to_draw_a_sentence_says_so(grid: Path, tmp_path:
     spoilt(grid / "dcgan-1", "summary.json", labels=0)
     with pytest.raises(BayesganError, match="neither errors nor"):
         draw(find_runs([grid / "dcgan-1"])[0], tmp_path / "out")
-    (grid / "cold" / "metrics.jsonl").write_text("")
+    metrics = grid / "cold" / "metrics.jsonl"
+    metrics.write_text(json.dumps(json.loads(metrics.read_text().splitlines()[0]) | {"average_error": None}))
     with pytest.raises(BayesganError, match="There is no iteration with average_error"):
         draw(find_runs([grid / "cold"])[0], tmp_path / "out")

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from bayesgan.errors import BayesganError
-from bayesgan.experiments.engines import Event
-from bayesgan.experiments.grid import SYSTEMS, Grid, Job, attempt, finished, row
+from bayesgan.experiments.grid import Grid, Job, attempt, finished
 from bayesgan.experiments.images import Training
-from bayesgan.experiments.table1 import Board, fill
-from bayesgan.experiments.table1_output import Caption
+from bayesgan.experiments.systems import SYSTEMS
+from bayesgan.experiments.table1 import Board
 from bayesgan.files import locked
 
 TINY: dict[str, Any] = {
@@ -31,6 +30,14 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 def tiny(out: Path, **values: Any) -> list[Job]:
     chosen: dict[str, Any] = {"datasets": ["digits"], "systems": ["dcgan"], "subsets": 1, "labels": [20]} | values
     return Grid(**chosen, overrides=TINY).jobs(out, Path())
+
+
+def summary_of(job: Job, **changes: Any) -> dict[str, Any]:
+    """The summary.json of the run, with some of it changed."""
+    path = job.folder / "summary.json"
+    summary: dict[str, Any] = json.loads(path.read_text()) | changes
+    path.write_text(json.dumps(summary))
+    return summary
 
 
 def test_the_grid_has_every_run_once_subset_after_subset(tmp_path: Path) -> None:
@@ -54,13 +61,15 @@ def test_a_run_of_each_system_ends_in_a_row(system: str, tmp_path: Path) -> None
     (job,) = tiny(tmp_path, systems=[system])
     assert finished(job) is None
     assert attempt(job) is None
-    summary = finished(job)
-    assert summary is not None
-    ours = row(job, "done", summary)
-    assert ours.method == system
+    found = finished(job)
+    assert found is not None
+    ours = found.row
+    assert (ours.method, ours.status) == (system, "done")
     assert ours.test_size == 500
     assert ours.iterations == 6
-    assert ours.test_errors == summary["test_errors"]
+    assert ours.test_errors == summary_of(job)["test_errors"]
+    assert found.changed.items() >= TINY.items()
+    assert "1 thread of " in (found.machine or "")
     assert len(ours.labelled_sha256 or "") == 64
 
 
@@ -95,70 +104,18 @@ def test_what_goes_wrong_is_a_reason_and_not_an_exception(tmp_path: Path, monkey
     assert "1 / 0" in (job.folder / "failure.txt").read_text()
 
 
-def test_a_damaged_summary_gets_a_sentence(tmp_path: Path) -> None:
-    (job,) = tiny(tmp_path)
-    attempt(job)
-    (job.folder / "summary.json").write_text("{")
-    with pytest.raises(BayesganError, match="damaged"):
-        finished(job)
-
-
-def test_the_board_counts_and_estimates(tmp_path: Path) -> None:
-    jobs = tiny(tmp_path, systems=["dcgan", "supervised"], subsets=3)
-    attempt(jobs[0])
-    summary = json.loads((jobs[0].folder / "summary.json").read_text())
-    (jobs[0].folder / "summary.json").write_text(json.dumps(summary | {"seconds": 10.0}))
-    board = Board(jobs)
-    assert board.waiting == jobs[1:]
-    # Two more runs of the same system and three of one that never ran, which is taken for a typical one.
-    assert board.seconds_left(workers=2) == pytest.approx(5 * 10.0 / 2)
-    board.update(Event(jobs[1], "running"))
-    board.update(Event(jobs[2], "failed: no luck"))
-    assert board.seconds_left(workers=1) == pytest.approx((1 + 3) * 10.0)
-    jobs[1].folder.mkdir(parents=True)
-    record = {"iteration": 2, "seconds": 4.0, "chains_error": 0.5, "average_error": None}
-    (jobs[1].folder / "metrics.jsonl").write_text(json.dumps(record) + '\n{"iterati')  # a line that is being written
-    # Two of six iterations are done of the one that runs; two more like it wait, and one that takes 10 seconds.
-    assert board.seconds_left(workers=1) == pytest.approx(8.0 + 2 * 12.0 + 10.0)
-    assert board.underway == [(jobs[1], 2, 4.0, 0.5)]
-    counts = board.counts()
-    assert dict(counts["digits", 20, "dcgan"]) == {"done": 1, "failed": 1, "waiting": 1}
-    assert dict(counts["digits", 20, "supervised"]) == {"running": 1, "waiting": 2}
-    assert [each.status for each in board.rows][:3] == ["done", "running", "failed: no luck"]
-    assert Board(jobs[1:]).seconds_left(1) is None
-
-
-def test_the_table_shows_the_runs_of_every_grid_in_its_folder_and_their_commands(tmp_path: Path) -> None:
-    caption = Caption(1, {}, "a machine", ["first"], "")
-    (first,) = tiny(tmp_path)
-    attempt(first)
-    list(fill(Board([first]), [], caption, tmp_path))
-    (second,) = tiny(tmp_path, systems=["supervised"])
-    list(fill(Board([second]), [], replace(caption, commands=["second"]), tmp_path))
-    rows = (tmp_path / "runs.csv").read_text().splitlines()
-    assert [row.split(",")[2] for row in rows[1:]] == ["supervised", "dcgan"]  # the paper's order
-    assert [row.rsplit(",", 1)[1] for row in rows[1:]] == ["waiting", "done"]
-    assert (tmp_path / "commands.txt").read_text() == "first\nsecond\n"
-    page = (tmp_path / "table1.md").read_text()
-    assert "    first\n    second\n" in page
-    assert "N = 1,297" in page
-
-
-def test_the_caption_counts_the_subsets_of_the_largest_grid(tmp_path: Path) -> None:
-    for job in tiny(tmp_path, systems=["supervised"], subsets=2):
-        attempt(job)
-    list(fill(Board(tiny(tmp_path)), [], Caption(1, {}, "", [], ""), tmp_path))
-    assert "over 2 random labelled subsets" in (tmp_path / "table1.md").read_text()
-
-
-@pytest.mark.parametrize("damage", ["{", "[]", '{"dataset": "digits"}'])
-def test_a_damaged_summary_of_another_grid_gets_a_sentence(damage: str, tmp_path: Path) -> None:
-    (job,) = tiny(tmp_path)
-    path = tmp_path / "runs" / "digits-50-dcgan-0" / "summary.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(damage)
-    with pytest.raises(BayesganError, match="digits-50-dcgan-0 to train again"):
-        list(fill(Board([job]), [], Caption(1, {}, "", [], ""), tmp_path))
+def test_changes_leave_alone_what_makes_a_system_what_it_is(tmp_path: Path) -> None:
+    changes = TINY | {"temperature": 0.1, "generators": 3, "discriminators": 3, "prior_variance": 2.0, "thin": 1}
+    jobs = Grid(["digits"], subsets=1, labels=[20], overrides=changes).jobs(tmp_path, Path())
+    settings = {job.system: job.task.settings for job in jobs}
+    assert {name: each.generators for name, each in settings.items()} == {
+        **{"bayesgan": 3, "ensemble": 3, "dcgan": 1, "wdcgan": 1, "lfvi": 1, "dcgan10": 10, "supervised": 0}
+    }
+    assert {name for name, each in settings.items() if each.temperature > 0} == {"bayesgan"}
+    assert {name for name, each in settings.items() if each.thin == 1} >= {"bayesgan", "ensemble"}
+    dcgan = settings["dcgan"]
+    assert dcgan.iterations - dcgan.burn_in == dcgan.thin  # one sample, the last
+    assert dcgan.prior_variance is None
 
 
 def test_a_long_run_is_evaluated_fifty_times(tmp_path: Path) -> None:

@@ -94,9 +94,7 @@ def test_what_is_no_finished_run_is_refused_before_any_is_opened(supervised: Tra
     assert "holds no run" in refused(without("config.json"))
     for name in ("summary.json", "predictions.safetensors", "checkpoint.safetensors"):
         assert f"run is not finished, it has no {name}" in refused(without(name))
-    assert "is damaged (test_size: Field required)" in refused(
-        lambda folder: (folder / "summary.json").write_text("{}")
-    )
+    assert "is damaged (dataset: Field required)" in refused(lambda folder: (folder / "summary.json").write_text("{}"))
     assert "safetensors" in refused(lambda folder: (folder / "predictions.safetensors").write_text("no"))
     config = (supervised.folder / "config.json").read_text()
     cuda = config.replace('"device": "cpu"', '"device": "cuda"')

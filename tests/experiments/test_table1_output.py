@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 
 from bayesgan.experiments.cells import RunRow
-from bayesgan.experiments.table1_output import Caption, write_table
+from bayesgan.experiments.table1_output import Caption, Made, write_table
 
 NASTY = 'out of "memory", 5 % of <b>A&B</b> | x_y\n$2^3$ {~#} \\end é --'
 CAPTION = Caption(
     subsets=3,
     sizes={"digits": (1297, 1, 8, 8), "svhn": (20_000, 3, 32, 32)},
-    hardware="2 cores & 50 % of a_GPU",
-    commands=["bayesgan table1 --out a_b"],
-    budget="SVHN had 20 minutes a run.",
+    changed={
+        ("digits", "dcgan"): {"thin": 5},
+        ("digits", "bayesgan"): {"thin": 5},
+        ("svhn", "dcgan"): {"scan": "random"},
+    },
+    machines=["2 threads & 50 % of a_GPU", "another"],
+    grids=[Made(command="bayesgan table1 --out a_b", budget="SVHN had 20 minutes a run.")],
 )
 
 
@@ -174,7 +178,9 @@ def test_the_caption_says_how_it_was_made(out: Path) -> None:
         "over 3 random labelled subsets",
         "Of 14 runs 10 are done and 3 failed.",
         "Preset: fast. Iterations: Digits 1,000 (DCGAN, Ensemble), 2,000 (BayesGAN); MNIST 1,000; SVHN 1,000.",
-        r"Hardware: 2 cores \& 50 % of a\_GPU. SVHN had 20 minutes a run.",
+        "Not as in the preset: thin 5 (DCGAN on Digits, BayesGAN on Digits). "
+        'Not as in the preset: scan "random" (DCGAN on SVHN). ',
+        r"Hardware of a run: 2 threads \& 50 % of a\_GPU; another. SVHN had 20 minutes a run.",
         "The paper quotes 140 errors on MNIST for LFVI-GAN, with 50,000 labels.",
         "\n\n    bayesgan table1 --out a_b\n",
     ):
@@ -182,7 +188,7 @@ def test_the_caption_says_how_it_was_made(out: Path) -> None:
 
 
 def test_without_the_papers_sets_there_is_nothing_of_the_paper(tmp_path: Path) -> None:
-    write_table(ROWS[:3], replace(CAPTION, budget=""), tmp_path)
+    write_table(ROWS[:3], replace(CAPTION, grids=[], changed={}), tmp_path)
     for name in ("table1.md", "table1.tex", "table1.html"):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert "Saatchi" not in text

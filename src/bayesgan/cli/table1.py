@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,6 +19,7 @@ from bayesgan.errors import BayesganError
 from bayesgan.presets import PresetName
 
 if TYPE_CHECKING:
+    from bayesgan.experiments.grid import Grid
     from bayesgan.experiments.table1 import Board, Underway
 
 MARKS = {"running": "▸", "failed": "✗"}
@@ -37,7 +38,10 @@ def table1(
     ] = None,
     engine: Annotated[Literal["local", "ray"], typer.Option(help="Who does the runs.")] = "local",
     workers: Annotated[
-        int | None, typer.Option(help="Processes of engine local, of one thread each; one a core by default.", min=1)
+        int | None,
+        typer.Option(
+            help="Processes of engine local, of one thread each; one a core, or one with --device cuda.", min=1
+        ),
     ] = None,
     gpus_per_run: Annotated[
         float | None,
@@ -55,9 +59,14 @@ def table1(
     Stopped in any way and started again, it goes on: what has ended is not repeated, the rest resumes.
     """
     from bayesgan.experiments import engines  # takes a second, which --help need not
-    from bayesgan.experiments.grid import SYSTEMS, Grid
+    from bayesgan.experiments.grid import Grid
+    from bayesgan.experiments.systems import SYSTEMS
     from bayesgan.experiments.table1 import Board, fill
-    from bayesgan.experiments.table1_output import Caption
+    from bayesgan.experiments.table1_output import Made
+
+    for option, given, other in (("--gpus-per-run", gpus_per_run, "ray"), ("--workers", workers, "local")):
+        if given is not None and engine != other:
+            raise BayesganError(f"{option} is for --engine {other}: leave it out, or choose that engine.")
 
     grid = Grid(
         listed("--datasets", datasets, _one_of(NAMES), f"one of {', '.join(NAMES)}"),
@@ -71,14 +80,21 @@ def table1(
     for job in jobs:
         job.task.settings  # noqa: B018  bad settings are refused before anything runs
     board = Board(jobs)
-    caption = Caption(subsets, {}, _hardware(device), [_command(grid, out)], budget)
-    workers = workers or environment.cores()
-    todo, gpus = board.waiting, float(device.startswith("cuda")) if gpus_per_run is None else gpus_per_run
-    events = engines.local(todo, workers) if engine == "local" else engines.on_ray(todo, gpus)
-    with Live(get_renderable=lambda: _view(board, workers), console=console, refresh_per_second=0.5):
-        for event in fill(board, events, caption, out):
-            if event.status != "running" and not console.is_terminal:  # a log, which no live table is seen in
-                say(f"{event.job.name}: {event.status}; {_state(board, workers)}")
+    made = Made(command=_command(grid, out, device, budget), budget=budget)
+    if engine == "local":
+        environment.available(device)
+        events = engines.local(board.waiting, workers or (environment.cores() if device == "cpu" else 1))
+    else:
+        gpus = float(device.startswith("cuda")) if gpus_per_run is None else gpus_per_run
+        events = engines.on_ray(board.waiting, gpus)
+    if console.is_terminal:
+        with Live(get_renderable=lambda: _view(board), console=console, refresh_per_second=0.5):
+            deque(fill(board, events, made, out), maxlen=0)
+    else:  # a log, in which no live table is seen
+        for event in fill(board, events, made, out):
+            if event.status != "running":
+                say(f"{event.job.name}: {event.status}; {_state(board)}")
+        console.print(_view(board))
     failed = [each for each in board.rows if each.status.startswith("failed")]
     print(f"The table is {out / 'table1.md'}, with .html, .tex and .csv beside it.")
     if failed:
@@ -91,22 +107,19 @@ def _one_of(known: tuple[Any, ...]) -> Any:
     return lambda word: word if word in known else None
 
 
-def _hardware(device: str) -> str:
-    record = environment.record(environment.use(device, 1))
-    return f"{environment.cores()} cores, {record['processor']}, Python {record['python']}, torch {record['torch']}"
-
-
-def _command(grid: Any, out: Path) -> str:
-    """The command that makes the table again, wherever its data and folders are."""
+def _command(grid: "Grid", out: Path, device: str, budget: str) -> str:
+    """The command that makes the table again, wherever its data are."""
     words = ["bayesgan", "table1", "--datasets", ",".join(grid.datasets), "--methods", ",".join(grid.systems)]
     words += [] if grid.labels is None else ["--labels", ",".join(map(str, grid.labels))]
     words += ["--subsets", str(grid.subsets), "--preset", grid.preset]
     for name, value in grid.overrides.items():
         words += ["--set", f"{name}={json.dumps(value)}"]
-    return shlex.join([*words, "--out", out.name])
+    words += [] if device == "cpu" else ["--device", device]
+    words += ["--budget", budget] if budget else []
+    return shlex.join([*words, "--out", out.name if out.is_absolute() else str(out)])
 
 
-def _view(board: "Board", workers: int) -> Group:
+def _view(board: "Board") -> Group:
     """Done, running and failed runs of each cell, how far the running ones are, and how long it will take yet."""
     counts = board.counts()
     systems = list(dict.fromkeys(place[2] for place in counts))
@@ -117,16 +130,16 @@ def _view(board: "Board", workers: int) -> Group:
         cells = [counts.get((dataset, labels, system)) for system in systems]
         texts = ["" if cell is None else _cell(cell) for cell in cells]
         table.add_row(dataset, str(labels), *texts)
-    return Group(table, *map(_progress, board.underway), _state(board, workers))
+    return Group(table, *map(_progress, board.underway), _state(board))
 
 
-def _state(board: "Board", workers: int) -> str:
+def _state(board: "Board") -> str:
     """How many runs are done, running, waiting and failed, and how long the rest will take."""
     totals = Counter[str]()
     for cell in board.counts().values():
         totals += cell
     words = [f"{totals[kind]} {kind}" for kind in ("done", "running", "waiting", "failed") if totals[kind]]
-    left = board.seconds_left(workers) if totals["running"] or totals["waiting"] else None
+    left = board.seconds_left if totals["running"] or totals["waiting"] else None
     return ", ".join(words) + ("" if left is None else f"; about {_duration(left)} left")
 
 

@@ -8,9 +8,8 @@ from typing import Literal
 from scipy.special import stdtrit
 
 from bayesgan.data.images import NAMES
-from bayesgan.experiments.titles import SYSTEMS
+from bayesgan.experiments.systems import SYSTEM_TITLES
 
-ENSEMBLE = "T = 0, flat prior"  # what the chains of the ensemble differ in
 REFERENCES = ("dcgan", "dcgan10")
 CONFIDENCE = 0.95
 
@@ -23,7 +22,7 @@ class RunRow:
 
     dataset: str
     labels: int
-    method: str  # a key of SYSTEMS
+    method: str  # a key of SYSTEM_TITLES
     preset: str
     subset: int
     labelled_sha256: str | None
@@ -55,7 +54,6 @@ class Cell:
     labels: int
     method: str
     runs: int  # that are done: all figures are over these
-    unfinished: int
     failures: tuple[str, ...]  # a reason for each failed run
     mean: float | None
     two_sd: float | None  # None with one run
@@ -98,19 +96,20 @@ def epoch_seconds(rows: Iterable[RunRow], dataset: str, method: str) -> float | 
 
 def make_pairs(rows: Iterable[RunRow]) -> list[Paired]:
     """Every system against every other that is in ``REFERENCES``, wherever both have done the same subset."""
-    figures: dict[tuple[str, int, str], dict[int, float]] = {}
+    figures: dict[tuple[str, int, str], dict[tuple[object, ...], float]] = {}
     for row in rows:
         if row.figure is not None:
-            figures.setdefault((row.dataset, row.labels, row.method), {})[row.subset] = row.figure
+            same = row.subset, row.labelled_sha256, row.test_size  # the same labelled images, as many test images
+            figures.setdefault((row.dataset, row.labels, row.method), {})[same] = row.figure
     pairs = []
     for key in sorted(figures, key=_order):
         dataset, labels, method = key
         for reference in REFERENCES:
             theirs = figures.get((dataset, labels, reference), {})
-            shared = sorted(figures[key].keys() & theirs.keys())
+            shared = [same for same in figures[key] if same in theirs]
             if reference != method and shared:
-                ours = [figures[key][subset] for subset in shared]
-                pairs.append(_paired(*key, reference, ours, [theirs[subset] for subset in shared]))
+                ours = [figures[key][same] for same in shared]
+                pairs.append(_paired(*key, reference, ours, [theirs[same] for same in shared]))
     return pairs
 
 
@@ -129,7 +128,7 @@ def run_order(row: RunRow) -> tuple[int, ...]:
 def _order(key: tuple[str, int, str]) -> tuple[int, int, int]:
     dataset, labels, method = key
     names: tuple[str, ...] = NAMES
-    return names.index(dataset), labels, [*SYSTEMS].index(method)
+    return names.index(dataset), labels, [*SYSTEM_TITLES].index(method)
 
 
 def _cell(dataset: str, labels: int, method: str, rows: list[RunRow]) -> Cell:
@@ -141,7 +140,6 @@ def _cell(dataset: str, labels: int, method: str, rows: list[RunRow]) -> Cell:
         labels,
         method,
         runs=len(done),
-        unfinished=len(rows) - len(done) - len(failures),
         failures=failures,
         mean=_mean(figures),
         two_sd=2 * statistics.stdev(figures) if len(figures) > 1 else None,

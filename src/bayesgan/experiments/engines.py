@@ -2,11 +2,12 @@
 
 import logging
 import multiprocessing
-import os
+import re
 import signal
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ def local(jobs: Sequence[Job], workers: int) -> Generator[Event, None, None]:
     """At most ``workers`` processes at a time, one for each run: what kills one does not touch the others."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([attempt.__module__])  # torch is imported once, not by each process
+    _start_server()
     waiting, running = deque(jobs), dict[int, tuple[Job, BaseProcess, Connection]]()
     try:
         while waiting or running:
@@ -48,10 +50,20 @@ def local(jobs: Sequence[Job], workers: int) -> Generator[Event, None, None]:
             process.join()
 
 
+def _start_server() -> None:
+    """Start what starts the processes, deaf to Ctrl-C from the beginning: that is for the grid."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(job: Job, answer: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grid, which ends its processes
-    parent = os.getppid()  # the server that starts the processes, which ends with the grid
-    outcome = attempt(job, still_wanted=lambda: os.getppid() == parent)
+    grid = multiprocessing.parent_process()  # not the server that starts processes: it lives as long as one of them
+    assert grid is not None
+    outcome = attempt(job, still_wanted=grid.is_alive)
     with suppress(BrokenPipeError):  # the grid was killed meanwhile, and finds the run when it starts again
         answer.send(outcome)
 
@@ -104,5 +116,6 @@ def _ray_outcome(ray: Any, future: Any) -> str:
     try:
         reason = ray.get(future)
     except ray.exceptions.RayError as error:
-        reason = str(error).strip().splitlines()[0]
+        # The last line says what went wrong, in colours; those before it where.
+        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines()[-1]
     return "done" if reason is None else f"failed: {reason}"

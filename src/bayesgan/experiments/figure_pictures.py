@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bayesgan.experiments.figure_runs import Drawn, SavedRun, latest
 from bayesgan.experiments.panels import panel
-from bayesgan.experiments.titles import DATASETS, SYSTEMS
+from bayesgan.experiments.systems import DATASET_TITLES, SYSTEM_TITLES
 from bayesgan.rng import stream
 
 if TYPE_CHECKING:
@@ -76,7 +76,11 @@ def generators(run: SavedRun, beside: Sequence[tuple[SavedRun, int]]) -> "Figure
         names = [f"DCGAN {chain + 1}" for _, chain in beside]
         row = "one of the DCGANs of a DCGAN-10, each trained on its own part of the unlabelled images"
     sheets = [
-        sheet(torch.stack([each.pictures for each in ours]), SYSTEMS["bayesgan"], [_name(each, "\n") for each in ours]),
+        sheet(
+            torch.stack([each.pictures for each in ours]),
+            SYSTEM_TITLES["bayesgan"],
+            [_name(each, "\n") for each in ours],
+        ),
         sheet(torch.stack(theirs), "DCGAN", names),
     ]
     caption = (
@@ -138,7 +142,7 @@ def _name(drawn: Drawn, between: str) -> str:
 
 
 def _title(run: SavedRun) -> str:
-    return DATASETS[run.summary.dataset]
+    return DATASET_TITLES[run.summary.dataset]
 
 
 def _trained(run: SavedRun) -> str:

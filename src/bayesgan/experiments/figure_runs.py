@@ -3,44 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from torch import Tensor
 
 from bayesgan.chains import Population
-from bayesgan.data.images import NAMES, ImageSetName
+from bayesgan.data.images import NAMES
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.panels import pictures
+from bayesgan.experiments.summary import SUMMARY, Summary, read_summary
+from bayesgan.experiments.systems import System, system_of
 from bayesgan.files import parsed, read_text
-from bayesgan.methods import IMAGE_METHODS, ImageMethod
+from bayesgan.methods import IMAGE_METHODS
 from bayesgan.networks import Generator
-from bayesgan.presets import PresetName
 from bayesgan.rng import stream
 from bayesgan.run_config import read_config
 from bayesgan.samples import SampleSet
 from bayesgan.settings import ImageSettings
+from bayesgan.training import METRICS
 
 CPU = torch.device("cpu")
-
-
-class Summary(BaseModel):
-    """What figures need of summary.json."""
-
-    model_config = ConfigDict(frozen=True)
-
-    dataset: ImageSetName
-    labels: int
-    subset: int
-    method: ImageMethod
-    preset: PresetName
-    seed: int
-    train_shape: tuple[int, int, int, int]  # N, channels, height, width
-    split: Literal["test", "validation"]
-    changed: dict[str, Any]  # settings that are not the preset's
-    threads: int  # of each rank
-    ranks: int
 
 
 class Evaluation(BaseModel):
@@ -60,6 +43,11 @@ class SavedRun:
     summary: Summary
     settings: ImageSettings
     evaluations: list[Evaluation]
+
+    @property
+    def system(self) -> System:
+        """What it is called in Table 1."""
+        return system_of(self.summary.method, self.summary.changed)[0]
 
     @property
     def chains(self) -> int:
@@ -120,7 +108,7 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[SavedRun], int]:
     where = ", ".join(map(str, paths))
     if not folders:
         raise BayesganError(f"There is no run in {where}: a run folder, made by 'bayesgan train', has a config.json.")
-    finished = [folder for folder in folders.values() if (folder / "summary.json").exists()]
+    finished = [folder for folder in folders.values() if (folder / SUMMARY).exists()]
     if not finished:
         raise BayesganError(f"No run in {where} is finished: 'bayesgan train --resume FOLDER' goes on with one.")
     return sorted(map(read_run, finished), key=_order), len(folders) - len(finished)
@@ -131,9 +119,11 @@ def read_run(folder: Path) -> SavedRun:
     config = read_config(folder)
     if config.own is not None:
         raise BayesganError(f"{folder} is of your own pictures: 'bayesgan report {folder}' draws its figures.")
-    metrics, summary, remedy = folder / "metrics.jsonl", folder / "summary.json", f"leave out {folder}"
+    metrics, remedy = folder / METRICS, f"leave out {folder}"
     evaluations = [parsed(Evaluation, line, metrics, remedy) for line in read_text(metrics).splitlines()]
-    return SavedRun(folder, parsed(Summary, read_text(summary), summary, remedy), config.settings, evaluations)
+    if not evaluations:
+        raise BayesganError(f"{metrics} is damaged (it is empty): {remedy}.")
+    return SavedRun(folder, read_summary(folder, remedy), config.settings, evaluations)
 
 
 def _order(run: SavedRun) -> tuple[int, int, int, int, int, int, str]:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesgan.data.images import ImageSetName
 from bayesgan.errors import BayesganError
 from bayesgan.experiments import figure_pictures
 from bayesgan.experiments.figure_runs import Evaluation, SavedRun
-from bayesgan.experiments.grid import ENSEMBLE
-from bayesgan.experiments.titles import DATASETS, SYSTEMS
+from bayesgan.experiments.systems import DATASET_TITLES, SYSTEM_TITLES, System, system_of
 from bayesgan.files import replacing
+from bayesgan.training import METRICS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,25 +103,17 @@ def joined(runs: Sequence[Sequence[Evaluation]], error: Error) -> Curve:
 
 def systems(runs: Sequence[SavedRun]) -> dict[str, list[SavedRun]]:
     """The runs that differ in subset and seed only, by a name that says what tells the systems apart."""
-    alike: dict[tuple[str, frozenset[str]], list[SavedRun]] = {}
+    alike: dict[tuple[System, frozenset[str]], list[SavedRun]] = {}
     for run in runs:
-        system, changed = _system(run)
+        system, changed = system_of(run.summary.method, run.summary.changed)
         values = {"preset": run.summary.preset} | changed
         facts = frozenset(f"{name}={json.dumps(value)}".replace('"', "") for name, value in values.items())
         alike.setdefault((system, facts), []).append(run)
     named = {}
     for (system, facts), members in alike.items():
         common = frozenset.intersection(*(others for name, others in alike if name == system))
-        named[", ".join([SYSTEMS[system], *sorted(facts - common)])] = members
+        named[", ".join([SYSTEM_TITLES[system], *sorted(facts - common)])] = members
     return named
-
-
-def _system(run: SavedRun) -> tuple[str, dict[str, Any]]:
-    """The system of a run, and what else it changes."""
-    changed = run.summary.changed
-    if run.summary.method != "bayesgan" or not changed.items() >= ENSEMBLE.items():
-        return run.summary.method, changed
-    return "ensemble", {name: value for name, value in changed.items() if name not in ENSEMBLE}
 
 
 def errors(runs: Sequence[SavedRun]) -> "Figure":
@@ -141,7 +132,7 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
     further = cycle(FURTHER_LINES)
     seen: set[str] = set()
     for name, members in systems(runs).items():
-        system, _ = _system(members[0])
+        system = members[0].system
         look = next(further) if system in seen else LINES[system]
         seen.add(system)
         label = name if len(members) == 1 else f"{name} ({len(members)} runs)"
@@ -154,7 +145,7 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
         for error, text, style in lines:
             curve = joined(evaluations, error)
             if not len(curve.iterations):
-                files = ", ".join(str(run.folder / "metrics.jsonl") for run in members)
+                files = ", ".join(str(run.folder / METRICS) for run in members)
                 raise BayesganError(f"There is no iteration with {error} that all of these share: {files}.")
             _plot(left, curve.iterations, curve.errors, text, style)
             _plot(right, curve.seconds.mean(0), curve.errors, text, style)
@@ -165,7 +156,7 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
     _finish(left, right, curves, runs)
     repeated = max(len(curve.errors) for curve in curves) > 1
     note = "; lines: mean over runs, shaded: their range" if repeated else ""
-    figure.suptitle(f"{DATASETS[about.dataset]}, {about.labels} labels{note}", fontsize=11)
+    figure.suptitle(f"{DATASET_TITLES[about.dataset]}, {about.labels} labels{note}", fontsize=11)
     handles, names = left.get_legend_handles_labels()
     names = [textwrap.fill(name, LEGEND) for name in names]
     figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, handlelength=4, fontsize=9)
@@ -217,10 +208,10 @@ def _threads(runs: Sequence[SavedRun]) -> str:
     return " or ".join(map(str, numbers)) + (" thread" if numbers == [1] else " threads")
 
 
-def _of_pictures(dataset: ImageSetName, runs: Sequence[SavedRun]) -> list[tuple[str, "Figure"]]:
+def _of_pictures(dataset: str, runs: Sequence[SavedRun]) -> list[tuple[str, "Figure"]]:
     """Figures of the Bayesian GAN that has most DCGANs to stand beside, by the first part of their names."""
     drawable = [run for run in runs if run.has_samples]
-    candidates = [run for run in drawable if (run.summary.dataset, run.summary.method) == (dataset, "bayesgan")]
+    candidates = [run for run in drawable if (run.summary.dataset, run.system) == (dataset, "bayesgan")]
     if not candidates:
         return []
     beside = [figure_pictures.dcgans(run, drawable) for run in candidates]

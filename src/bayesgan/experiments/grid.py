@@ -4,10 +4,11 @@ import json
 import os
 import re
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bayesgan import environment
 from bayesgan.data.images import NAMES, ImageSetName
@@ -15,20 +16,19 @@ from bayesgan.errors import BayesganError
 from bayesgan.experiments.cells import RunRow
 from bayesgan.experiments.images import Task, Training, resumed
 from bayesgan.experiments.paper_table import LABEL_COUNTS
+from bayesgan.experiments.summary import SUMMARY, Summary, read_summary
+from bayesgan.experiments.systems import ABLATION, ENSEMBLE, SYSTEMS, System, system_of
 from bayesgan.files import locked, read_text, write_text
-from bayesgan.methods import IMAGE_METHODS, ImageMethod
+from bayesgan.methods import IMAGE_OVERRIDES, ImageMethod
 from bayesgan.presets import PresetName, image_settings
-from bayesgan.training import Metrics
+from bayesgan.training import ENVIRONMENTS, Metrics
 
-# The Bayesian GAN's chains without what makes them samples of a posterior: what sampling adds over an ensemble.
-ABLATION: Literal["ensemble"] = "ensemble"
-ENSEMBLE: dict[str, Any] = {"temperature": 0.0, "prior_variance": None}
-
-System = ImageMethod | Literal["ensemble"]
-SYSTEMS: tuple[System, ...] = (*IMAGE_METHODS, ABLATION)
-
+RUNS = "runs"  # the folder of a table's runs, each in a folder of this name:
+NAME = re.compile(
+    rf"(?P<dataset>{'|'.join(NAMES)})-(?P<labels>\d{{1,9}})-(?P<system>{'|'.join(SYSTEMS)})-(?P<subset>\d{{1,9}})"
+)
 EVALUATIONS = 50  # of a long run, for its curve; more of them would take a good part of its time
-FAILURE = "failure.txt"  # the traceback of what should not have happened
+FAILURE = "failure.txt"  # why the last try failed; below it the traceback of what should not have happened
 PATIENCE = 120.0  # seconds for a process of a grid that was killed to find out and let go of its run
 
 
@@ -52,7 +52,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Grid:
-    """What to run. ``labels`` None stands for the paper's label counts of each data set."""
+    """What to run. ``labels`` None stands for the paper's label counts of each data set.
+
+    ``overrides`` replace values of the preset, but none that makes a system what it is: DCGAN-10 keeps its ten pairs
+    and the end of training as its only sample.
+    """
 
     datasets: Sequence[ImageSetName]
     systems: Sequence[System] = SYSTEMS
@@ -77,7 +81,9 @@ class Grid:
 
     def _task(self, dataset: ImageSetName, labels: int, system: System, subset: int) -> Task:
         method: ImageMethod = "bayesgan" if system == ABLATION else system
-        overrides = self.overrides | (ENSEMBLE if system == ABLATION else {})
+        own = IMAGE_OVERRIDES[method].keys() | (set() if method == "bayesgan" else {"burn_in", "thin"})
+        overrides = {name: value for name, value in self.overrides.items() if name not in own}
+        overrides |= ENSEMBLE if system == ABLATION else {}
         iterations = image_settings(self.preset, method, dataset, **overrides).iterations
         every = max(100, iterations // EVALUATIONS)
         return Task(dataset, labels, subset, method, self.preset, subset, every=every, overrides=overrides)
@@ -85,66 +91,98 @@ class Grid:
 
 def folder(out: Path, task: Task, system: System) -> Path:
     """Where a run goes."""
-    return out.resolve() / "runs" / f"{task.dataset}-{task.labels}-{system}-{task.subset}"
+    return out.resolve() / RUNS / f"{task.dataset}-{task.labels}-{system}-{task.subset}"
 
 
-def finished(job: Job) -> dict[str, Any] | None:
-    """The summary of the run if it has ended; a run of other settings in its place is refused."""
-    if not (job.folder / "config.json").exists():
+@dataclass(frozen=True)
+class Found:
+    """What is known of a run: its row in runs.csv, and more of it once it has ended."""
+
+    row: RunRow
+    summary: Summary | None = None
+    changed: dict[str, Any] = field(default_factory=dict)  # from the preset as it is now, the ablation's own apart
+    machine: str | None = None  # where it ended, if that is on record
+
+
+def refuse_other_settings(job: Job) -> None:
+    """Nothing that is in the folder of the run may be of another run."""
+    if (job.folder / "config.json").exists():
+        there = resumed(job.folder)
+        if there.settings != job.task.settings or there.identity != job.task.identity:
+            raise BayesganError(f"{job.folder} holds a run with other settings: choose another --out, or delete it.")
+
+
+def finished(job: Job) -> Found | None:
+    """The run if it has ended."""
+    refuse_other_settings(job)
+    if not (job.folder / "config.json").exists() or not (job.folder / SUMMARY).exists():
         return None
-    there = resumed(job.folder)
-    if there.settings != job.task.settings or there.identity != job.task.identity:
-        raise BayesganError(f"{job.folder} holds a run with other settings: choose another --out, or delete it.")
-    path = job.folder / "summary.json"
-    if not path.exists():
-        return None
-    try:
-        summary = json.loads(read_text(path))
-        return summary if summary["iterations"] == job.task.settings.iterations else None
-    except (ValueError, KeyError, TypeError):
-        raise BayesganError(f"{path} is damaged: delete {job.folder} to train again.") from None
+    task, remedy = job.task, f"delete {job.folder} to train again"
+    summary = read_summary(job.folder, remedy)
+    of = summary.dataset, summary.labels, summary.subset, summary.method, summary.split, summary.iterations
+    if of != (task.dataset, task.labels, task.subset, task.method, task.split, task.settings.iterations):
+        raise BayesganError(f"{job.folder / SUMMARY} is of another run: {remedy}.")
+    _, changed = system_of(task.method, task.changed)
+    return Found(_row(job, "done", summary), summary, changed, _machine(job.folder))
 
 
-def row(job: Job, status: str, summary: dict[str, Any]) -> RunRow:
-    """The line of the run in runs.csv, with the figures of its ``summary`` as far as there are any."""
+def unfinished(job: Job, status: str) -> Found:
+    """A run of which there is no more to say than its status."""
+    return Found(_row(job, status, None))
+
+
+def _row(job: Job, status: str, summary: Summary | None) -> RunRow:
     task = job.task
-    return _row(task.dataset, int(task.labels), job.system, task.preset, task.subset, status, summary)
+    place = task.dataset, int(task.labels), job.system, task.preset, task.subset
+    if summary is None:
+        return RunRow(*place, None, None, None, None, None, None, status)
+    figures = summary.iterations, summary.test_size, summary.test_errors, summary.seconds, summary.seconds_per_epoch
+    return RunRow(*place, summary.labelled_sha256, *figures, status)
 
 
-def _row(
-    dataset: str, labels: int, system: str, preset: str, subset: int, status: str, summary: dict[str, Any]
-) -> RunRow:
-    return RunRow(
-        dataset=dataset,
-        labels=labels,
-        method=system,
-        preset=preset,
-        subset=subset,
-        labelled_sha256=summary.get("labelled_sha256"),
-        iterations=summary.get("iterations"),
-        test_size=summary.get("test_size"),
-        test_errors=summary.get("test_errors"),
-        seconds=summary.get("seconds"),
-        seconds_per_epoch=summary.get("seconds_per_epoch"),
-        status=status,
-    )
+def _machine(folder: Path) -> str | None:
+    try:
+        *_, last = json.loads(read_text(folder / ENVIRONMENTS))
+        threads = f"{last['threads']} thread{'' if last['threads'] == 1 else 's'}"
+        return f"{threads} of {last['processor']}, Python {last['python']}, torch {last['torch']}"
+    except (BayesganError, ValueError, KeyError, TypeError):  # no figure depends on it
+        return None
 
 
-def ended(out: Path) -> dict[Path, tuple[RunRow, tuple[int, ...]]]:
-    """All runs of any grid in ``out`` that have ended: their rows, and the shapes of their training images."""
+def found_in(out: Path, known: Container[Path]) -> dict[Path, Found]:
+    """All runs of any grid in ``out`` that have ended or failed, but for those in the folders ``known``.
+
+    What cannot be read, or is another run than the name of its folder says, is a failed run.
+    """
     found = {}
-    for path in sorted((out.resolve() / "runs").glob("*/summary.json")):
+    for path in sorted((out.resolve() / RUNS).glob("*")):
+        name = NAME.fullmatch(path.name)
+        if name is None or path in known:
+            continue
         try:
-            summary = json.loads(read_text(path))
-            dataset, labels, preset, subset = (summary[name] for name in ("dataset", "labels", "preset", "subset"))
-            system = path.parent.name.removeprefix(f"{dataset}-{labels}-").removesuffix(f"-{subset}")
-            if dataset not in NAMES or system not in SYSTEMS:
-                raise ValueError(path.parent.name)
-            ours = _row(dataset, labels, system, preset, subset, "done", summary)
-            found[path.parent] = ours, tuple(summary["train_shape"])
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise BayesganError(f"{path} is damaged: delete {path.parent} to train again.") from None
+            if (path / SUMMARY).exists():
+                ended = _ended(path)
+            elif (path / FAILURE).exists():
+                raise BayesganError(read_text(path / FAILURE).partition("\n")[0])
+            else:
+                continue
+        except BayesganError as error:
+            place = name["dataset"], int(name["labels"]), name["system"], "", int(name["subset"])
+            ended = Found(RunRow(*place, None, None, None, None, None, None, f"failed: {error}"))
+        found[path] = ended
     return found
+
+
+def _ended(path: Path) -> Found:
+    """The run in the folder ``path`` of some grid."""
+    task = resumed(path)
+    system, _ = system_of(task.method, task.changed)
+    named = folder(path.parent.parent, task, system)
+    if (named, task.split, task.seed) != (path, "test", task.subset):
+        raise BayesganError(f"{path} holds another run than its name says: move it away.")
+    ended = finished(Job(system, task, path, Path()))
+    assert ended is not None  # both files are there
+    return ended
 
 
 def attempt(job: Job, still_wanted: Callable[[], bool] = lambda: True) -> str | None:
@@ -157,15 +195,19 @@ def attempt(job: Job, still_wanted: Callable[[], bool] = lambda: True) -> str | 
         if not still_wanted():
             os._exit(1)  # the way of a kill, which a run survives
 
+    failure = job.folder / FAILURE
     try:
         device = environment.use(job.device, job.threads)
         with locked(job.folder, PATIENCE):
-            (job.folder / FAILURE).unlink(missing_ok=True)
+            failure.unlink(missing_ok=True)
             if finished(job) is None:
                 Training(job.task, job.folder, job.data_dir, device).train(look_around)
+        return None
     except BayesganError as error:
-        return str(error)
+        reason, trace = str(error), ""
     except Exception as error:  # whatever it is, the other runs go on
-        write_text(job.folder / FAILURE, traceback.format_exc())
-        return re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
-    return None
+        reason, trace = f"{type(error).__name__}: {error}", traceback.format_exc()
+    reason = re.sub(r"\s+", " ", reason)
+    with suppress(BayesganError):  # where nothing can be written either, the reason is told all the same
+        write_text(failure, f"{reason}\n{trace}")
+    return reason

@@ -17,7 +17,7 @@ from bayesgan.data.pictures import picture
 from bayesgan.experiments.images import GENERATED, Task, Training
 from bayesgan.experiments.report_charts import COLOURS, DASHES, error_curves, likelihood_curves
 from bayesgan.experiments.report_runs import EACH, GENERATORS, RunReport, examined
-from bayesgan.experiments.titles import DATASETS, SYSTEMS
+from bayesgan.experiments.systems import DATASET_TITLES, SYSTEM_TITLES
 from bayesgan.files import write_text
 
 LABELLED = 100  # labelled images shown, over all classes
@@ -145,7 +145,7 @@ def write_report(trainings: Iterable[Training], path: Path, command: str | None 
         sections=sections,
         number=sum(len(each.runs) for each in sections),
         described=DESCRIBED,
-        systems=SYSTEMS,
+        systems=SYSTEM_TITLES,
         dashes=DASHES,
         colours=len(COLOURS),
         real=GENERATORS * EACH,
@@ -159,7 +159,7 @@ def write_report(trainings: Iterable[Training], path: Path, command: str | None 
 
 def _section(data: LabelledImages, runs: list[RunReport]) -> Section:
     task, labels = runs[0].task, len(data.labelled.indices)
-    parts = [DATASETS.get(task.dataset, data.images.name), f"{labels:,} label{'' if labels == 1 else 's'}"]
+    parts = [DATASET_TITLES.get(task.dataset, data.images.name), f"{labels:,} label{'' if labels == 1 else 's'}"]
     if labels == 0:
         parts[1] = "no labels"
     elif task.own is None and task.labels != "all":
@@ -171,7 +171,7 @@ def _section(data: LabelledImages, runs: list[RunReport]) -> Section:
 
 def _named(runs: list[RunReport]) -> dict[str, RunReport]:
     """The runs by their systems, with their folders where that does not tell them apart."""
-    titles = [SYSTEMS[run.system] for run in runs]
+    titles = [SYSTEM_TITLES[run.system] for run in runs]
     names = [f"{title} ({run.folder.name})" for title, run in zip(titles, runs, strict=True)]
     paths = [f"{title} ({run.folder})" for title, run in zip(titles, runs, strict=True)]
     chosen = [

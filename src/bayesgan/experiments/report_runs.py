@@ -15,22 +15,23 @@ from pydantic import BaseModel
 from bayesgan.data.labels import LabelledImages
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.cells import unit
-from bayesgan.experiments.grid import ABLATION, ENSEMBLE
 from bayesgan.experiments.images import Task, Training, data_of_run, resumed
 from bayesgan.experiments.paper_table import reported
 from bayesgan.experiments.report_charts import plane_of_weights, reliability_diagram
-from bayesgan.files import open_tensors, parsed, read_text
+from bayesgan.experiments.summary import SUMMARY, Summary, read_summary
+from bayesgan.experiments.systems import system_of
+from bayesgan.files import open_tensors, parsed
 from bayesgan.predictive import ModelAverage, entropy
 from bayesgan.run_config import read_config
 from bayesgan.scores import Scores, scores
 from bayesgan.trained import load
-from bayesgan.training import Metrics
+from bayesgan.training import METRICS, Metrics
 
 GENERATORS, EACH = 6, 10  # rows of generated pictures, at least where there are as many, and pictures in a row
 LEAST_SHOWN, SUREST_SHOWN = 24, 12  # test images
 LEAST_SURE, SUREST = 0.1, 0.5  # shares of the test images whose errors are compared
 FEWEST = 3  # networks that a plane can tell more of than their distance
-FILES = ("summary.json", "predictions.safetensors", "checkpoint.safetensors")  # of a run that is done
+FILES = (SUMMARY, "predictions.safetensors", "checkpoint.safetensors")  # of a run that is done
 
 
 class Evaluated(BaseModel):
@@ -40,19 +41,6 @@ class Evaluated(BaseModel):
     chains_error: float | None
     average_error: float | None
     log_likelihood: dict[str, float | None]
-
-
-class Summary(BaseModel):
-    """What the report needs of summary.json."""
-
-    test_size: int
-    test_errors: int | None
-    test_error: float | None
-    networks: int
-    generated_called_real: float | None
-    test_called_fake: float | None
-    seconds: float
-    ranks: int
 
 
 @dataclass(frozen=True)
@@ -99,7 +87,7 @@ class RunReport:
 
     folder: Path
     task: Task
-    system: str  # a key of SYSTEMS
+    system: str  # a key of SYSTEM_TITLES
     summary: Summary
     metrics: list[Metrics]
     settings: dict[str, Any]
@@ -140,13 +128,11 @@ def _task(folder: Path, device: torch.device) -> Task:
 def examined(training: Training) -> RunReport:
     """All that the report says of the finished ``training``."""
     task, run = training.task, training.run
-    path = training.folder / "summary.json"
-    summary = parsed(Summary, read_text(path), path, "'bayesgan train --resume' makes it again")
+    summary = read_summary(training.folder, "'bayesgan train --resume' makes it again")
     for record in run.metrics:
-        lines = training.folder / "metrics.jsonl"
+        lines = training.folder / METRICS
         parsed(Evaluated, dumps(record), lines, f"delete {training.folder} to train again")
-    ensemble = task.method == "bayesgan" and task.changed.items() >= ENSEMBLE.items()
-    system = ABLATION if ensemble else task.method
+    system, _ = system_of(task.method, task.changed)
     figures = certainty = None
     if training.gan.labels is not None:
         probabilities = _probabilities(training)

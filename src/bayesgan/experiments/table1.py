@@ -3,19 +3,20 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from contextlib import suppress
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
+from bayesgan.errors import BayesganError
 from bayesgan.experiments.cells import RunRow, run_order
 from bayesgan.experiments.engines import Event
-from bayesgan.experiments.grid import PATIENCE, Job, ended, finished, row
-from bayesgan.experiments.table1_output import Caption, write_table
-from bayesgan.files import locked, read_text, write_text
+from bayesgan.experiments.grid import PATIENCE, Found, Job, finished, found_in, refuse_other_settings, unfinished
+from bayesgan.experiments.table1_output import Caption, Made, write_table
+from bayesgan.files import locked, parsed, read_text, write_text
 from bayesgan.training import METRICS
 
-COMMANDS = "commands.txt"  # of all grids whose runs are in a folder
+GRIDS = "grids.jsonl"  # a line for each grid whose runs are in a folder
 
 Place = tuple[str, int, str]  # data set, labels, system: a cell
 
@@ -39,32 +40,50 @@ class Board:
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.jobs = jobs
-        self.sizes: dict[str, tuple[int, ...]] = {}  # N, channels, height, width of the data sets of ended runs
-        self._rows: dict[Path, RunRow] = {}
+        self.runs: dict[Path, Found] = {}
+        self._at_once = 1  # as many runs as were seen running at the same time
         for job in jobs:
-            self.update(Event(job, "waiting" if finished(job) is None else "done"))
+            refuse_other_settings(job)
+            self.update(Event(job, "waiting"))
+        self.look()
 
     @property
     def rows(self) -> list[RunRow]:
         """A row a run, in the order of the grid."""
-        return list(self._rows.values())
-
-    @property
-    def folders(self) -> set[Path]:
-        """Where the runs of the grid are."""
-        return set(self._rows)
+        return [each.row for each in self.runs.values()]
 
     @property
     def waiting(self) -> list[Job]:
         """The runs that have not ended."""
-        return [job for job in self.jobs if self._rows[job.folder].status != "done"]
+        return [job for job in self.jobs if self._status(job) != "done"]
+
+    def _status(self, job: Job) -> str:
+        return self.runs[job.folder].row.status
 
     def update(self, event: Event) -> None:
         """Take note of what happened to a run."""
-        summary = finished(event.job) if event.status == "done" else None
-        self._rows[event.job.folder] = row(event.job, event.status, summary or {})
-        if summary is not None:
-            self.sizes[event.job.task.dataset] = tuple(summary["train_shape"])
+        job, status = event
+        found = None
+        if status == "done":
+            try:
+                found, status = finished(job), f"failed: {job.folder} has no figures that could be seen from here."
+            except BayesganError as error:
+                status = f"failed: {error}"
+        self.runs[job.folder] = found or unfinished(job, status)
+        self._at_once = max(self._at_once, sum(row.status == "running" for row in self.rows))
+
+    def look(self) -> None:
+        """Take note of runs that have ended unheard of: before, or in another grid."""
+        for job in self.waiting:
+            with suppress(BayesganError):  # damaged: the run fails, when it is its turn
+                if self._status(job) != "running" and (found := finished(job)) is not None:
+                    self.runs[job.folder] = found
+
+    def stop(self) -> None:
+        """What was running is not any more."""
+        for job in self.jobs:
+            if self._status(job) == "running":
+                self.update(Event(job, "waiting"))
 
     def counts(self) -> dict[Place, Counter[str]]:
         """How many runs of each cell are done, running, waiting and failed."""
@@ -77,10 +96,11 @@ class Board:
     @property
     def underway(self) -> list[Underway]:
         """The runs that are being done."""
-        return [_underway(job) for job in self.jobs if self._rows[job.folder].status == "running"]
+        return [_underway(job) for job in self.jobs if self._status(job) == "running"]
 
-    def seconds_left(self, workers: int) -> float | None:
-        """What is left to do as long as it took before, shared by ``workers``."""
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest will take, if runs take as long as before and as many at a time are done."""
         underway = self.underway
         took: dict[tuple[str, str], list[float]] = {}
         for each in self.rows:
@@ -96,49 +116,61 @@ class Board:
         def usual(dataset: str, system: str) -> float:
             return mean(took.get((dataset, system), [typical]))
 
-        left = sum(usual(each.dataset, each.method) for each in self.rows if each.status == "waiting")
-        left += sum(
+        left = [usual(each.dataset, each.method) for each in self.rows if each.status == "waiting"]
+        left += [
             run.seconds_in_all - run.seconds if run.iteration > 0 else usual(run.job.task.dataset, run.job.system)
             for run in underway
-        )
-        return left / workers
+        ]
+        return max([sum(left) / self._at_once, *left])
 
 
 def _underway(job: Job) -> Underway:
     """What is on disk of a run that another process is writing: its last line may be torn."""
-    path = job.folder / METRICS
-    for line in reversed(read_text(path).splitlines() if path.exists() else []):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        error = record["chains_error"] if record["average_error"] is None else record["average_error"]
-        return Underway(job, record["iteration"], record["seconds"], error)
+    with suppress(BayesganError):
+        for line in reversed(read_text(job.folder / METRICS).splitlines()):
+            with suppress(ValueError, KeyError, TypeError):
+                record = json.loads(line)
+                error = record["chains_error"] if record["average_error"] is None else record["average_error"]
+                return Underway(job, int(record["iteration"]), float(record["seconds"]), error)
     return Underway(job, 0, 0.0, None)
 
 
-def fill(board: Board, events: Iterable[Event], caption: Caption, out: Path) -> Iterable[Event]:
+def fill(board: Board, events: Iterable[Event], grid: Made, out: Path) -> Iterable[Event]:
     """Pass ``events`` on, with the tables in ``out`` written anew after each run that ends, and once at the end.
 
-    They show every run that ``out`` holds, those of other grids too, and the commands of all of them.
+    They show every run that ``out`` holds, those of other grids too, and how all of these grids were made.
     """
-    _write(board, caption, out)
-    for event in events:
-        board.update(event)
-        if event.status != "running":
-            _write(board, caption, out)
-        yield event
+    _write(board, grid, out)
+    try:
+        for event in events:
+            board.update(event)
+            if event.status != "running":
+                _write(board, grid, out)
+            yield event
+    finally:
+        board.stop()
+        _write(board, grid, out)
 
 
-def _write(board: Board, caption: Caption, out: Path) -> None:
+def _write(board: Board, grid: Made, out: Path) -> None:
     with locked(out, PATIENCE):  # another grid may fill the same tables
-        path = out / COMMANDS
-        commands = read_text(path).splitlines() if path.exists() else []
-        commands = list(dict.fromkeys([*commands, *caption.commands]))
-        write_text(path, "".join(f"{each}\n" for each in commands))
-        others = {folder: found for folder, found in ended(out).items() if folder not in board.folders}
-        sizes = {row.dataset: size for row, size in others.values()} | board.sizes
-        rows = sorted([*board.rows, *(row for row, _ in others.values())], key=run_order)
-        cells = Counter((row.dataset, row.labels, row.method) for row in rows)
-        subsets = max([caption.subsets, *cells.values()])  # another grid may have asked for more
-        write_table(rows, replace(caption, subsets=subsets, commands=commands, sizes=sizes), out)
+        grids = _grids(grid, out / GRIDS)
+        board.look()
+        runs = sorted([*board.runs.values(), *found_in(out, board.runs).values()], key=lambda each: run_order(each.row))
+        ended = [each for each in runs if each.summary is not None]
+        caption = Caption(
+            subsets=max(Counter((row.dataset, row.labels, row.method) for row in (each.row for each in runs)).values()),
+            sizes={each.row.dataset: each.summary.train_shape for each in ended if each.summary is not None},
+            changed={(each.row.dataset, each.row.method): each.changed for each in ended if each.changed},
+            machines=list(dict.fromkeys(each.machine for each in ended if each.machine is not None)),
+            grids=grids,
+        )
+        write_table([each.row for each in runs], caption, out)
+
+
+def _grids(grid: Made, path: Path) -> list[Made]:
+    """How the runs in the folder of ``path`` were made, this grid's included, which is added to the file."""
+    known = [parsed(Made, line, path, "delete it") for line in read_text(path).splitlines()] if path.exists() else []
+    grids = [*(each for each in known if each.command != grid.command), grid]
+    write_text(path, "".join(f"{each.model_dump_json()}\n" for each in grids))
+    return grids

@@ -1,11 +1,14 @@
 """Table 1 as files: what was measured, beside what the paper reports. A cell that was not run stays empty."""
 
+import json
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from bayesgan.experiments.cells import (
     CONFIDENCE,
-    ENSEMBLE,
     REFERENCES,
     Cell,
     Paired,
@@ -17,8 +20,8 @@ from bayesgan.experiments.cells import (
     unit,
 )
 from bayesgan.experiments.paper_table import LFVI_MNIST, reported, reported_epoch_seconds, reported_size
+from bayesgan.experiments.systems import ABLATION, DATASET_TITLES, SYSTEM_TITLES
 from bayesgan.experiments.tables import Entry, Line, Page, Table, csv_text, html_text, latex_text, markdown_text
-from bayesgan.experiments.titles import DATASETS, SYSTEMS
 from bayesgan.files import write_text
 
 SHORT = 20  # characters of a reason that a cell has room for
@@ -28,15 +31,24 @@ CELL_COLUMNS = (
 )
 
 
+class Made(BaseModel):
+    """How the runs of a grid were made."""
+
+    model_config = ConfigDict(frozen=True)
+
+    command: str
+    budget: str = ""  # a sentence on what limited the runs; may be empty
+
+
 @dataclass(frozen=True)
 class Caption:
-    """What the runs do not tell."""
+    """What the rows do not tell of the runs."""
 
-    subsets: int  # asked for in every cell
+    subsets: int  # of the cell that has most
     sizes: dict[str, tuple[int, ...]]  # where known, of a set's training images: N, channels, height, width
-    hardware: str  # as part of a sentence
-    commands: list[str]
-    budget: str  # a sentence on what limited the runs; may be empty
+    changed: dict[tuple[str, str], dict[str, Any]]  # settings that are not the preset's, by data set and system
+    machines: list[str]  # that the runs were made on
+    grids: list[Made]
 
 
 def write_table(rows: list[RunRow], caption: Caption, out: Path) -> None:
@@ -44,7 +56,7 @@ def write_table(rows: list[RunRow], caption: Caption, out: Path) -> None:
     cells, pairs = make_cells(rows), make_pairs(rows)
     tables = [_errors(rows, cells, caption)]
     tables += [_differences(dataset, pairs) for dataset in dict.fromkeys(each.dataset for each in pairs)]
-    page = Page("Table 1", tables, [*map(_one_line, caption.commands)], _failures(rows))
+    page = Page("Table 1", tables, [_one_line(each.command) for each in caption.grids], _failures(rows))
     write_text(out / "runs.csv", csv_text([field.name for field in fields(RunRow)], map(astuple, rows)))
     write_text(out / "table1.csv", csv_text(CELL_COLUMNS, map(_csv_row, cells)))
     write_text(out / "table1.md", markdown_text(page))
@@ -62,7 +74,7 @@ def _csv_row(cell: Cell) -> tuple[object, ...]:
 
 def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
     """The paper's table of our runs, with the paper's own row beneath each of ours."""
-    methods = [each for each in SYSTEMS if any(cell.method == each for cell in cells)]
+    methods = [each for each in SYSTEM_TITLES if any(cell.method == each for cell in cells)]
     lines = []
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
         note = f"in {unit(dataset)}"
@@ -70,7 +82,7 @@ def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
             count, channels, *shape = caption.sizes[dataset]
             note = f"{_size(count, (*shape, channels) if channels > 1 else tuple(shape))}; {note}"
         times = [Entry(_duration(epoch_seconds(rows, dataset, each))) for each in methods]
-        lines.append(Line("head", [Entry(DATASETS[dataset], note), *times]))
+        lines.append(Line("head", [Entry(DATASET_TITLES[dataset], note), *times]))
         size = reported_size(dataset)
         if size is not None:
             times = [Entry(_duration(reported_epoch_seconds(dataset, each))) for each in methods]
@@ -84,7 +96,7 @@ def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
             theirs = [_spread(dataset, *(reported(dataset, labels, each) or (None, None))) for each in methods]
             if any(theirs):
                 lines.append(Line("paper", [Entry("paper"), *map(Entry, theirs)]))
-    columns = [Entry(SYSTEMS[each], ENSEMBLE if each == "ensemble" else "") for each in methods]
+    columns = [Entry(SYSTEM_TITLES[each], "T = 0, flat prior" if each == ABLATION else "") for each in methods]
     return Table("Test errors", [Entry("labels"), *columns], lines, _explained(rows, methods, caption))
 
 
@@ -102,7 +114,7 @@ def _measured(cell: Cell, best: float | None, asked: int) -> Entry:
 
 def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list[str]:
     """How to read the table, and how it was made."""
-    datasets = [each for each in DATASETS if any(row.dataset == each for row in rows)]
+    datasets = [each for each in DATASET_TITLES if any(row.dataset == each for row in rows)]
     reading = [
         f"Mean ± 2 standard deviations over {caption.subsets} random labelled subsets: the number of misclassified "
         "test images on MNIST, per cent elsewhere. Where fewer subsets are done, n is their number; one run has no ±; "
@@ -118,27 +130,33 @@ def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list
         reading.append("The ensemble is BayesGAN with temperature 0 and a flat prior: its chains, but no sampling.")
     done = sum(row.status == "done" for row in rows)
     failed = sum(row.failure is not None for row in rows)
-    presets = ", ".join(dict.fromkeys(row.preset for row in rows))
+    presets = ", ".join(dict.fromkeys(row.preset for row in rows if row.preset))
     iterations = "; ".join(_iterations(rows, each) for each in datasets)
     making = [
         f"Of {len(rows)} runs {done} are done and {failed} failed.",
-        f"Preset: {presets}. Iterations: {iterations}. Hardware: {_one_line(caption.hardware)}.",
-        _one_line(caption.budget),
+        f"Preset: {presets}. Iterations: {iterations}.",
     ]
+    changed: dict[str, list[str]] = {}
+    for (dataset, method), values in caption.changed.items():
+        words = ", ".join(f"{name} {json.dumps(value)}" for name, value in values.items())
+        changed.setdefault(words, []).append(f"{SYSTEM_TITLES[method]} on {DATASET_TITLES[dataset]}")
+    making += [f"Not as in the preset: {words} ({', '.join(where)})." for words, where in changed.items()]
+    making += [f"Hardware of a run: {_one_line('; '.join(caption.machines))}."] if caption.machines else []
+    making += dict.fromkeys(_one_line(each.budget) for each in caption.grids)
     return [" ".join(reading), " ".join(making).strip()]
 
 
 def _iterations(rows: list[RunRow], dataset: str) -> str:
     """Of each system on a data set; said once where all have the same."""
     systems: dict[int, list[str]] = {}
-    for method in SYSTEMS:
+    for method in SYSTEM_TITLES:
         own = {row.iterations for row in rows if (row.dataset, row.method) == (dataset, method)}
         for number in sorted(each for each in own if each is not None):
-            systems.setdefault(number, []).append(SYSTEMS[method])
+            systems.setdefault(number, []).append(SYSTEM_TITLES[method])
     if len(systems) == 1:
-        return f"{DATASETS[dataset]} {next(iter(systems)):,}"
+        return f"{DATASET_TITLES[dataset]} {next(iter(systems)):,}"
     parts = [f"{number:,} ({', '.join(names)})" for number, names in systems.items()]
-    return f"{DATASETS[dataset]} {', '.join(parts) or 'not known yet'}"
+    return f"{DATASET_TITLES[dataset]} {', '.join(parts) or 'not known yet'}"
 
 
 def _differences(dataset: str, pairs: list[Paired]) -> Table:
@@ -149,21 +167,21 @@ def _differences(dataset: str, pairs: list[Paired]) -> Table:
     lines = []
     for labels in counts:
         lines.append(Line("head", [Entry(f"{labels:,} labels"), *[Entry()] * (3 * len(references))]))
-        for method in (each for each in SYSTEMS if any(key[:2] == (labels, each) for key in own)):
+        for method in (each for each in SYSTEM_TITLES if any(key[:2] == (labels, each) for key in own)):
             entries = [entry for each in references for entry in _compared(own.get((labels, method, each)))]
-            lines.append(Line("ours", [Entry(SYSTEMS[method]), *entries]))
+            lines.append(Line("ours", [Entry(SYSTEM_TITLES[method]), *entries]))
     if len(counts) > 1:
         lines.append(Line("head", [Entry("mean over label counts"), *[Entry()] * (3 * len(references))]))
-        for method in (each for each in SYSTEMS if any(key[1] == each for key in own)):
+        for method in (each for each in SYSTEM_TITLES if any(key[1] == each for key in own)):
             entries = []
             for reference in references:
                 ratio = _ratio(mean_ratio(pairs, dataset, method, reference))
                 averaged = [n for n in counts if (pair := own.get((n, method, reference))) and pair.ratio is not None]
                 note = f"{', '.join(f'{n:,}' for n in averaged)} labels" if ratio and averaged != counts else ""
                 entries += [Entry(), Entry(ratio, note), Entry()]
-            lines.append(Line("ours", [Entry(SYSTEMS[method]), *entries]))
+            lines.append(Line("ours", [Entry(SYSTEM_TITLES[method]), *entries]))
     columns = [Entry("system")]
-    for reference in (SYSTEMS[each] for each in references):
+    for reference in (SYSTEM_TITLES[each] for each in references):
         columns += [Entry(f"− {reference}"), Entry(f"÷ {reference}"), Entry("wins", f"over {reference}")]
     caption = (
         "On the labelled subsets that both systems have done: mean difference of "
@@ -171,7 +189,7 @@ def _differences(dataset: str, pairs: list[Paired]) -> Table:
         f"{CONFIDENCE:.0%} confidence interval (Student’s t), below 0 where the system is better; ratio of the mean "
         "errors; number of subsets on which the system is better, where a tie is half."
     )
-    return Table(f"Paired comparison on {DATASETS[dataset]}", columns, lines, [caption])
+    return Table(f"Paired comparison on {DATASET_TITLES[dataset]}", columns, lines, [caption])
 
 
 def _compared(pair: Paired | None) -> list[Entry]:
@@ -191,7 +209,7 @@ def _failures(rows: list[RunRow]) -> list[str]:
         if row.failure is not None:
             subsets.setdefault((row.dataset, row.labels, row.method, row.failure), []).append(str(row.subset))
     return [
-        f"{DATASETS[dataset]}, {labels:,} labels, {SYSTEMS[method]}, "
+        f"{DATASET_TITLES[dataset]}, {labels:,} labels, {SYSTEM_TITLES[method]}, "
         f"subset{'s' * (len(own) > 1)} {', '.join(own)}: {_one_line(reason)}"
         for (dataset, labels, method, reason), own in subsets.items()
     ]
@@ -225,4 +243,4 @@ def _size(count: int, shape: tuple[int, ...]) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
