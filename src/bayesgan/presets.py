@@ -10,6 +10,8 @@ from bayesgan.settings import ImageSettings, parse_settings
 PresetName = Literal["paper", "fast"]
 PRESETS: tuple[PresetName, ...] = get_args(PresetName)
 
+FALL = 2 / 3  # of the iterations of a system that does not sample: from then on its steps fall, where they do
+
 BASELINES: tuple[ImageMethod, ...] = ("dcgan", "wdcgan", "dcgan10")
 
 Values = dict[str, Any]
@@ -79,8 +81,8 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
             "generator_rate": 1e-3,
             "discriminator_rate": 1e-3,
             "iterations": 600,
-            "burn_in": 400,
-            "thin": 20,
+            "burn_in": 540,
+            "thin": 6,
         },
         "mnist": {
             "generator_width": 16,
@@ -125,7 +127,8 @@ def image_settings(preset: PresetName, method: ImageMethod, dataset: ImageSetNam
         chosen["thin"] = max(1, min(round(ratio * chosen["thin"]), iterations - chosen["burn_in"]))
         if method == "lfvi":
             chosen["burn_in"], chosen["thin"] = max(0, iterations - DRAWS), 1
-        elif method != "bayesgan":  # the last iteration's weights are the only sample
+        elif method != "bayesgan":  # Adam moves them to the end, and the last iteration's weights are the only sample
+            chosen["burn_in"] = max(1, round(FALL * iterations))
             burn_in = values.get("burn_in", chosen["burn_in"])
             chosen["thin"] = max(1, iterations - burn_in) if isinstance(burn_in, int) else 1
     return parse_settings(ImageSettings, **(chosen | values))
