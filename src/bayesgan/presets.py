@@ -123,7 +123,7 @@ def image_settings(preset: PresetName, method: ImageMethod, dataset: ImageSetNam
         iterations = int(iterations)  # 1e4
     if isinstance(iterations, int):
         ratio = iterations / chosen["iterations"]
-        chosen["burn_in"] = max(1, round(ratio * chosen["burn_in"]))
+        chosen["burn_in"] = max(1, min(round(ratio * chosen["burn_in"]), iterations - 1))  # a sample at least
         chosen["thin"] = max(1, min(round(ratio * chosen["thin"]), iterations - chosen["burn_in"]))
         if method == "lfvi":
             chosen["burn_in"], chosen["thin"] = max(0, iterations - DRAWS), 1
