@@ -14,7 +14,7 @@ TINY_IMAGES = SMALL | {"generator_width": 4, "discriminator_width": 4, "features
 
 
 def quick(**parameters: Any) -> BayesGANClassifier:
-    """Twelve iterations of two pairs, with two collected samples or more."""
+    """Twelve iterations of two pairs, with a collected sample or more."""
     defaults: dict[str, Any] = {"iterations": 12, "settings": SMALL, "random_state": 0}
     return BayesGANClassifier(**(defaults | parameters))
 

@@ -24,7 +24,7 @@ from bayesgan.methods import ImageMethod
 
 CPU = torch.device("cpu")
 SMALL = {"iterations": 6, "generator_width": 4, "discriminator_width": 4}
-PAIRS = {"generators": 4, "discriminators": 4}
+PAIRS = {"burn_in": 4, "thin": 1, "generators": 4, "discriminators": 4}
 METHODS: tuple[ImageMethod, ...] = ("bayesgan", "dcgan", "supervised")
 MACHINE = {"threads": 1, "device": "cpu"}
 HOSTILE = '"><script>alert(1)<|script>'  # a folder's name has no slash
