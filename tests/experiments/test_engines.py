@@ -98,7 +98,7 @@ def test_a_process_of_a_killed_grid_lets_go_of_its_run(tmp_path: Path) -> None:
     [
         (["--gpus-per-run", "1"], "--gpus-per-run is for --engine ray"),
         (["--engine", "ray", *LOCAL], "--workers is for --engine local"),
-        (["--labels", "1" * 5000], "nine digits"),
+        (["--labels", "1" * 5000], "is not a whole number of at least 1"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(words: list[str], sentence: str, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def numbers(option: str, text: str, at_least: int) -> tuple[int, ...]:
     def number(word: str) -> int | None:
         return int(word) if word.isdecimal() and len(word) < 10 and int(word) >= at_least else None
 
-    return listed(option, text, number, f"a whole number of at least {at_least}, and of nine digits at most")
+    return listed(option, text, number, f"a whole number of at least {at_least}")
 
 
 def listed(option: str, text: str, parse: Callable[[str], T | None], wanted: str) -> tuple[T, ...]:
