@@ -147,9 +147,7 @@ def test_a_damaged_summary_is_a_failed_run_and_the_others_go_on(damage: Any, tmp
     reason = attempt(job) or ""
     assert str(job.folder) in reason
     for board in (Board(tiny(tmp_path, subsets=2)), Board(tiny(tmp_path, subsets=2)[1:])):  # its own grid, and another
-        events = engines_of(board)
-        assert events[0].status.startswith("failed") or len(events) == 1
-        list(fill(board, events, MADE, tmp_path))
+        list(fill(board, engines_of(board), MADE, tmp_path))
         assert rows_of(tmp_path) == [("dcgan", f"failed: {reason}"), ("dcgan", "done")]
 
 
