@@ -21,6 +21,8 @@ NETWORKS: dict[str, Any] = {
     "label_term": "class",
     "label_weight": None,
     "layer_noise": 0.3,
+    "jitter": 0.0,
+    "consensus": 0.0,
     "real_batch": 64,
     "fake_batch": 64,
     "label_batch": 100,

@@ -136,6 +136,8 @@ TINY: dict[str, dict[str, Any]] = {
     "whole, parts": WHOLE | {"faced": 2, "sweep": 2, "marginal": "sum", "layer_noise": 0.1, "feature_matching": True},
     "whole, parts at random": WHOLE | {"sweep": 3, "scan": "random", "dynamics": "plain", "burn_in": 0, "faced": 1},
     "pairs": PAIRS | {"normalisation": "layer", "minibatch_discrimination": True, "label_batch": 3},
+    "pairs that agree": PAIRS | {"consensus": 0.7, "jitter": 1.0, "label_batch": 3},
+    "shared, that agree": SHARED | {"consensus": 0.7, "jitter": 1.0, "feature_matching": True},
 }
 
 
@@ -293,7 +295,7 @@ def test_totals_and_decisions(worked: list[dict[str, Any]]) -> None:
         assert found["agreed"] == [True, False]  # what the first says, not what this one says
 
 
-@pytest.mark.parametrize("case", [name for name in TINY if not name.startswith("shared")])
+@pytest.mark.parametrize("case", [name for name in TINY if "shared" not in name and "agree" not in name])
 def test_ranks_with_whole_groups_do_not_need_each_other(case: str, alone: dict[str, dict[str, Tensor]]) -> None:
     """No process group is there to send anything through."""
     gans = [tiny(Ranks(rank, 2), **TINY[case]) for rank in range(2)]
@@ -323,6 +325,7 @@ REFUSED = {
     ),
     "faced": (SHARED | {"faced": 1}, "cannot take mini-batches of them: leave out faced and sweep"),
     "sweep": (SHARED | {"sweep": 2}, "cannot take mini-batches of them: leave out faced and sweep"),
+    "consensus of parts": (WHOLE | {"sweep": 2, "consensus": 1.0}, "need all chains for a consensus: set sweep to 1"),
     "too many": (SHARED | {"discriminators": 1}, "2 ranks cannot share 1 × .*: start 1 or fewer"),
 }
 

@@ -10,6 +10,8 @@ from bayesgan.draws import ALL, Chosen, Draws, Labels
 from bayesgan.dynamics import State
 from bayesgan.errors import BayesganError
 from bayesgan.posterior import (
+    agreed,
+    consensus_log_likelihood,
     discriminator_log_posterior,
     game_of,
     generator_log_posterior,
@@ -71,6 +73,8 @@ class Conditionals(Draws):
                 "Ranks that share the chains of one group cannot take mini-batches of them: leave out faced and sweep, "
                 "or start one process."
             )
+        if settings.consensus > 0 and settings.sweep > 1:
+            raise BayesganError("Ranks need all chains for a consensus: set sweep to 1, or start one process.")
 
     def _initial(self, population: Population, side: Side) -> State:
         return State.at(self.own(population.initial(self.number(side), self.rng["initial"], self.dtype), side))
@@ -148,11 +152,14 @@ class Conditionals(Draws):
         # Real, generated and labelled points are three batches: normalised together with the labelled ones, which come
         # back in every iteration, real points soon look generated without them (docs/choices.md).
         if fakes is not None and real is not None:
-            real_logits = reality(self.discriminator(weights, real)[..., : self.classes])
+            logits = self.discriminator(weights, real)[..., : self.classes]
+            real_logits = reality(logits).view(*prior.shape, -1)
             fake_logits = reality(self.facing(weights, fakes)[..., : self.classes])
             log_p = discriminator_log_posterior(
-                real_logits.view(*prior.shape, -1), fake_logits, prior, self.data_size, self.game, settings.real_target
+                real_logits, fake_logits, prior, self.data_size, self.game, settings.real_target
             )
+            if settings.consensus > 0:
+                log_p = log_p + self._consensus(logits).view(prior.shape)
         if labelled is not None and self.labels is not None:
             points, classes = labelled
             logits = self.discriminator(weights, points)[..., : self.classes]
@@ -162,6 +169,16 @@ class Conditionals(Draws):
             log_p = log_p + log_likelihood.view(prior.shape)
         self._remember("discriminators", log_p - prior, (2, 3))
         return self._joined(log_p, (2, 3), self.everyone.generators).flatten()
+
+    def _consensus(self, logits: Tensor) -> Tensor:
+        """What the labels that all chains together give to the same unlabelled points are worth to each chain.
+
+        They count in full after the burn-in, so that what is sampled stands still, and before it as much as it is done.
+        """
+        settings = self.settings
+        labels = agreed(self.everyones(logits.detach().softmax(-1), "discriminators"))
+        weight = settings.consensus * min(1.0, self.iteration / max(1, settings.burn_in))
+        return consensus_log_likelihood(logits, labels, self.data_size, weight)
 
     def _joined(self, log_p: Tensor, over: tuple[int, int], others: int) -> Tensor:
         """Join over noise batches and the chains of the other side, of which a mini-batch stands for all ``others``."""
@@ -181,7 +198,7 @@ class Conditionals(Draws):
         noise = self._noise_batches(stream, moving)
         real = None
         if self.settings.feature_matching:
-            real = self.points(self.own(self.mini_batches(stream or "noise", faced), "discriminators"))
+            real = self.shown(self.mini_batches(stream or "noise", faced), stream)
         theta = self.rows(self.generators.theta, moving).detach().requires_grad_()
         theta_d = self.rows(self.discriminators.theta, faced)
         log_p = self.generator_log_posterior(theta, theta_d, noise, real)
@@ -200,8 +217,8 @@ class Conditionals(Draws):
             noise = self._noise_batches(stream, faced)
             with torch.no_grad():
                 fakes = self.fakes(self.rows(self.generators.theta, faced), noise)
-            real = self.points(self.own(indices, "discriminators"))
-        labelled = self.labelled_batches(stream or "labels", moving)
+            real = self.shown(indices, stream)
+        labelled = self.labelled_batches(stream, moving)
         theta = self.rows(self.discriminators.theta, moving).detach().requires_grad_()
         log_p = self.discriminator_log_posterior(theta, fakes, real, labelled)
         return torch.autograd.grad(log_p.sum(), theta)[0], log_p.detach()

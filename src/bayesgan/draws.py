@@ -11,13 +11,16 @@ from torch import Tensor
 
 from bayesgan.coupling import Groups, grouped
 from bayesgan.dynamics import noise_seeds
+from bayesgan.errors import BayesganError
+from bayesgan.jitter import CHANGES, jittered
 from bayesgan.ranks import Ranks
 from bayesgan.rng import stream
 from bayesgan.settings import Settings, Side
 
 CALIBRATION = 500
+IMAGES = 4  # dimensions of (n, channels, height, width)
 STREAMS = (
-    *("initial", "noise", "data", "labels", "weights", "layers", "dynamics", "facing", "scan"),
+    *("initial", "noise", "data", "labels", "jitter", "weights", "layers", "dynamics", "facing", "scan"),
     *("evaluation", "diagnostics"),
 )
 
@@ -48,6 +51,8 @@ class Draws:
     """
 
     def __init__(self, settings: Settings, data: Tensor, seed: int, labels: Labels | None, ranks: Ranks) -> None:
+        if settings.jitter > 0 and data.dim() != IMAGES:
+            raise BayesganError("Only images can be turned and moved: set jitter to 0.")
         self.settings = settings
         self.seed = seed
         self.data = data
@@ -93,6 +98,15 @@ class Draws:
         """The data at ``indices`` (...), as numbers (..., *point)."""
         points = self.data[indices]
         return points if points.is_floating_point() else as_numbers(points)
+
+    def shown(self, indices: Tensor, stream: str | None = None) -> Tensor:
+        """The data at ``indices`` (discriminators on all ranks, n) as those here see them this time (``jitter``)."""
+        points, strength = self.points(self.own(indices, "discriminators")), self.settings.jitter
+        if strength == 0:
+            return points
+        rng = self.rng[stream or "jitter"]
+        changes = 2.0 * torch.rand(*indices.shape, CHANGES, generator=rng, device=rng.device) - 1.0
+        return jittered(points, self.own(changes, "discriminators"), strength)
 
     # Rows and ranks
 
@@ -147,15 +161,21 @@ class Draws:
         return torch.randn(shape, generator=self.rng[stream], device=self.data.device, dtype=self.dtype)
 
     def mini_batches(self, stream: str = "data", chosen: Chosen = ALL) -> Tensor:
-        """Indices (chosen discriminators, n_d), drawn independently: the gradient noise is white in time."""
+        """Indices (chosen discriminators, n_d), drawn independently: the gradient noise is white in time.
+
+        For a consensus all discriminators have the same ones.
+        """
         shape = (self.number("discriminators", chosen), self.settings.real_batch)
+        if self.settings.consensus > 0:
+            drawn = torch.randint(self.data_size, shape[1:], generator=self.rng[stream], device=self.data.device)
+            return drawn.expand(shape)
         if self._subsets is None:
             return torch.randint(self.data_size, shape, generator=self.rng[stream], device=self.data.device)
         subsets = self.rows(self._subsets, chosen, self.everyone.number)
         size = subsets.shape[1]
         return subsets.gather(1, torch.randint(size, shape, generator=self.rng[stream], device=self.data.device))
 
-    def labelled_batches(self, stream: str = "labels", chosen: Chosen = ALL) -> tuple[Tensor, Tensor] | None:
+    def labelled_batches(self, stream: str | None = None, chosen: Chosen = ALL) -> tuple[Tensor, Tensor] | None:
         """Labelled points (chosen discriminators here, n_s, *point) and classes: all, or each one's mini-batch."""
         if self.labels is None:
             return None
@@ -164,9 +184,9 @@ class Draws:
             drawn = torch.arange(size, device=self.data.device).expand(chains, -1)
         else:
             shape = (chains, self.settings.label_batch)
-            drawn = torch.randint(size, shape, generator=self.rng[stream], device=self.data.device)
-        drawn = self.own(drawn, "discriminators")
-        return self.points(self.labels.indices[drawn]), self.labels.classes[drawn]
+            drawn = torch.randint(size, shape, generator=self.rng[stream or "labels"], device=self.data.device)
+        classes = self.labels.classes[self.own(drawn, "discriminators")]
+        return self.shown(self.labels.indices[drawn], stream), classes
 
     def calibration(self) -> tuple[Tensor, Tensor]:
         """Points (discriminators here, n, *point) and noise (generators here, n, noise_dim): always the same ones.

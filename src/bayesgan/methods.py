@@ -41,7 +41,12 @@ OVERRIDES: dict[MethodName, dict[str, object]] = {
 }
 
 # The same for images, where Adam's last weights are the only sample.
-OPTIMISED: dict[str, object] = POINT_ESTIMATE | {"dynamics": "adam", "branches": 1, "label_weight": None}  # of means
+OPTIMISED: dict[str, object] = POINT_ESTIMATE | {
+    "dynamics": "adam",
+    "branches": 1,
+    "label_weight": None,
+    "consensus": 0.0,
+}  # of means
 
 IMAGE_OVERRIDES: dict[ImageMethod, dict[str, object]] = {
     "bayesgan": {},

@@ -19,6 +19,8 @@ Marginal = Literal["sum", "mean", "density"]
 GameName = Literal["jensen-shannon", "wasserstein", "classification"]
 LabelTerm = Literal["joint", "class"]
 
+SHARPNESS = 2.0  # κ of a consensus: with 1 it is worth a third of what it is with 2 (docs/choices.md)
+
 
 class Game(NamedTuple):
     """What a logit is worth, in log likelihood: of a real point, of a generated one, to its generator.
@@ -165,6 +167,29 @@ def labelled_log_likelihood(logits: Tensor, classes: Tensor, labelled_size: int,
     """
     own = logits.gather(-1, classes.unsqueeze(-1)).squeeze(-1)
     return rescaled(game.labelled(own, reality(logits)), labelled_size) * weight
+
+
+def agreed(probabilities: Tensor) -> Tensor:
+    r"""The labels (n_d, K) that chains of ``probabilities`` (chains, n_d, K) agree on, :math:`q \propto \bar p^\kappa`.
+
+    The average is the posterior predictive of Eq. 5; κ > 1 makes it more certain, as in Berthelot et al. 2019,
+    https://arxiv.org/abs/1905.02249.
+    """
+    powers = probabilities.mean(0) ** SHARPNESS
+    return powers / powers.sum(-1, keepdim=True)
+
+
+def consensus_log_likelihood(logits: Tensor, labels: Tensor, data_size: int, weight: float) -> Tensor:
+    r"""Unlabelled points with the labels q that all chains together give them, rescaled (A.1) and weighted.
+
+    .. math:: w\,\frac{N}{n_d}\sum_i \sum_y q_i(y) \log p(y | x^{(i)}, \text{real}; \theta_d)
+
+    The labels of unlabelled points are missing data. Tanner and Wong (1987, https://doi.org/10.2307/2289457) draw such
+    data from the average over the present posterior samples, and then the parameters given the completed data; this is
+    the expectation of the completed data's log likelihood. ``logits`` is (..., n_d, K), ``labels`` (n_d, K), held
+    fixed. The gradient with respect to the logits is :math:`w\frac{N}{n_d}(q - p)`.
+    """
+    return rescaled((labels * logits.log_softmax(-1)).sum(-1), data_size) * weight
 
 
 def marginalise(log_p: Tensor, over: tuple[int, ...], marginal: Marginal) -> Tensor:

@@ -85,6 +85,10 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
             "thin": 6,
         },
         "mnist": {
+            "generators": 3,
+            "discriminators": 3,
+            "jitter": 1.0,
+            "consensus": 1.0,
             "generator_width": 16,
             "discriminator_width": 16,
             "generator_rate": 1e-3,
@@ -93,9 +97,9 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
             "feature_matching": True,
             "schedule": "cyclical",
             "cycles": 1,  # the steps fall to 0 from the end of the burn-in on
-            "iterations": 18_000,
-            "burn_in": 12_000,
-            "thin": 600,
+            "iterations": 3_600,
+            "burn_in": 2_400,
+            "thin": 120,
         },
         "svhn": COLOUR,
         "cifar10": COLOUR,

@@ -52,6 +52,9 @@ class Settings(BaseModel):
     label_batch: Count = 100  # labelled points of an iteration, for each discriminator: all of them if they are fewer
     label_term: LabelTerm = "joint"  # log D(x=y) as in Eq. 4, or log p(y | x, real)
     label_weight: Positive | None = 1.0  # times each label counts, 1 in Eq. 4; None: N/N_s times
+    jitter: NotNegative = 0.0  # how far real images are turned, stretched and moved each time they are shown: up to
+    # 15°, 10 % and a fourteenth of a side with 1
+    consensus: NotNegative = 0.0  # times each unlabelled point counts with the label that all chains together give it
 
     # tricks that the paper says its baselines needed
     feature_matching: bool = False  # the generators match the mean features of real points
@@ -92,6 +95,10 @@ class Settings(BaseModel):
             raise BayesganError(
                 "Without generators there is only classification: set generators to 0 and game to 'classification', "
                 "or neither."
+            )
+        if self.consensus > 0 and self.data_share < 1:
+            raise BayesganError(
+                "A consensus needs points that all discriminators see: set consensus to 0 or data_share to 1."
             )
         if 0 < self.burn_in < self.sweep:
             raise BayesganError(

@@ -27,7 +27,7 @@ RUNS = "runs"  # the folder of a table's runs, each in a folder of this name:
 NAME = re.compile(
     rf"(?P<dataset>{'|'.join(NAMES)})-(?P<labels>\d{{1,9}})-(?P<system>{'|'.join(SYSTEMS)})-(?P<subset>\d{{1,9}})"
 )
-EVALUATIONS = 50  # of a long run, for its curve; more of them would take a good part of its time
+EVALUATIONS = 20  # of a long run, for its curve; more of them would take a good part of its time
 FAILURE = "failure.txt"  # why the last try failed; below it the traceback of what should not have happened
 PATIENCE = 120.0  # seconds for a process of a grid that was killed to find out and let go of its run
 

@@ -1,0 +1,96 @@
+"""The labels that chains give to unlabelled points together, and what they are worth to each."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bayesgan.errors import BayesganError
+from bayesgan.gan import BayesianGAN
+from bayesgan.posterior import agreed, consensus_log_likelihood
+from tests.labelled import CLASSES, REAL_BATCH, SIZE, dcgan, rng, small_gan
+
+BURN_IN = 4
+
+
+def test_the_labels_are_the_squares_of_the_average_made_to_sum_to_one() -> None:
+    probabilities = torch.tensor([[[0.5, 0.5, 0.0]], [[0.1, 0.1, 0.8]]])
+    squares = torch.tensor([0.3**2, 0.3**2, 0.4**2])
+    torch.testing.assert_close(agreed(probabilities), (squares / squares.sum())[None])
+
+
+def test_the_term_is_the_expected_log_likelihood_of_completed_data_rescaled_and_weighted() -> None:
+    """Against the sum over all ways to complete the data, each with its probability."""
+    logits = torch.randn(2, CLASSES, dtype=torch.double, generator=rng())
+    labels = torch.rand(2, CLASSES, dtype=torch.double, generator=rng(1)).softmax(-1)
+    expected = 0.0
+    for first, second in itertools.product(range(CLASSES), repeat=2):
+        probability = labels[0, first] * labels[1, second]
+        expected += probability * (logits.log_softmax(-1)[0, first] + logits.log_softmax(-1)[1, second])
+    ours = consensus_log_likelihood(logits, labels, 30, 0.7)
+    torch.testing.assert_close(ours, 0.7 * 30 / 2 * expected)
+
+
+def test_its_gradient_pulls_predictions_to_the_labels() -> None:
+    logits = torch.randn(3, 5, CLASSES, dtype=torch.double, generator=rng()).requires_grad_()
+    labels = torch.randn(5, CLASSES, dtype=torch.double, generator=rng(1)).softmax(-1)
+    (gradient,) = torch.autograd.grad(consensus_log_likelihood(logits, labels, 30, 0.7).sum(), logits)
+    torch.testing.assert_close(gradient, 0.7 * 30 / 5 * (labels - logits.detach().softmax(-1)))
+
+
+def terms(gan: BayesianGAN, real: Tensor) -> Tensor:
+    """log p of each discriminator on ``real`` points, without generated and labelled ones' part in it changing."""
+    fakes = torch.zeros(gan.number("generators"), gan.settings.fake_batch, *gan.data.shape[1:], dtype=gan.dtype)
+    return gan.discriminator_log_posterior(gan.discriminators.theta, fakes, real)
+
+
+@pytest.mark.parametrize("coupling", ["algorithm1", "pairs"])
+@pytest.mark.parametrize(("iteration", "share"), [(0, 0.0), (1, 1 / BURN_IN), (BURN_IN, 1.0), (BURN_IN + 2, 1.0)])
+def test_in_the_posterior_it_is_that_of_all_chains_of_all_groups_growing_over_the_burn_in(
+    coupling: Any, iteration: int, share: float
+) -> None:
+    populations = {"generators": 2, "discriminators": 2, "replicas": 2, "coupling": coupling, "burn_in": BURN_IN}
+    plain = small_gan(**populations)
+    ours = small_gan(consensus=0.6, **populations)
+    ours.iteration = iteration
+    torch.testing.assert_close(ours.discriminators.theta, plain.discriminators.theta)
+    real = ours.points(ours.mini_batches())
+    logits = [ours.discriminator(theta[None], real[:1])[0, :, :CLASSES] for theta in ours.discriminators.theta]
+    squares = (sum(each.softmax(-1) for each in logits) / 4) ** 2
+    labels = squares / squares.sum(-1, keepdim=True)
+    expected = [SIZE / REAL_BATCH * 0.6 * share * (labels * each.log_softmax(-1)).sum() for each in logits]
+    torch.testing.assert_close(terms(ours, real) - terms(plain, real), torch.stack(expected))
+
+
+def test_all_discriminators_have_the_same_points_and_none_has_without_a_consensus() -> None:
+    together, apart = (small_gan(discriminators=3, consensus=each).mini_batches() for each in (1.0, 0.0))
+    assert together.shape == apart.shape == (3, REAL_BATCH)
+    assert (together == together[0]).all()
+    assert not (apart == apart[0]).all()
+
+
+def test_over_time_all_points_are_drawn() -> None:
+    gan = small_gan(discriminators=2, consensus=1.0)
+    drawn = torch.cat([gan.mini_batches()[0] for _ in range(60)])
+    assert set(drawn.tolist()) == set(range(SIZE))
+
+
+def test_chains_with_a_consensus_agree_more() -> None:
+    """Predictions on all data after as many iterations from the same start: the mean distance from the average."""
+
+    def disagreement(consensus: float) -> float:
+        gan = dcgan(generators=3, discriminators=3, coupling="pairs", consensus=consensus, burn_in=40, iterations=60)
+        for _ in range(40):
+            gan.iterate()
+        points = gan.data.expand(3, *gan.data.shape)
+        probabilities = gan.discriminator(gan.discriminators.theta, points)[..., :CLASSES].softmax(-1)
+        return (probabilities - probabilities.mean(0)).abs().mean().item()
+
+    assert disagreement(10.0) < 0.5 * disagreement(0.0)
+
+
+def test_shares_of_the_data_leave_nothing_to_agree_on() -> None:
+    with pytest.raises(BayesganError, match="A consensus needs points that all discriminators see"):
+        small_gan(consensus=1.0, data_share=0.8)
