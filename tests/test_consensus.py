@@ -47,7 +47,7 @@ def terms(gan: BayesianGAN, real: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("coupling", ["algorithm1", "pairs"])
-@pytest.mark.parametrize(("iteration", "share"), [(0, 0.0), (1, 1 / BURN_IN), (BURN_IN, 1.0), (BURN_IN + 2, 1.0)])
+@pytest.mark.parametrize(("iteration", "share"), [(0, 0.0), (1, 0.5), (2, 1.0), (BURN_IN + 2, 1.0)])
 def test_in_the_posterior_it_is_that_of_all_chains_of_all_groups_growing_over_the_burn_in(
     coupling: Any, iteration: int, share: float
 ) -> None:

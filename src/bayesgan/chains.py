@@ -2,14 +2,14 @@
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from bayesgan.networks import GaussianNoise
+from bayesgan.networks import GaussianNoise, OfBatches
 from bayesgan.posterior import log_prior
 
 
@@ -64,6 +64,7 @@ class Population:
         # 28 pixels and more (on 8 it is faster), and it cannot draw noise from a stream. Matrix products it joins.
         self._convolutions = any(isinstance(part, nn.Conv2d | nn.ConvTranspose2d) for part in network.modules())
         self._noises = [part for part in self._network.modules() if isinstance(part, GaussianNoise)]
+        self._of_batches = [part for part in self._network.modules() if isinstance(part, OfBatches)]
         self._noise_seeds: Callable[[int], Tensor] | None = None
         self.weights = sum(shape.numel() for shape in self._shapes)
         self.buffers = sum(shape.numel() for shape in self._buffer_shapes)
@@ -84,6 +85,16 @@ class Population:
         if statistics is None:
             return self._each(views, inputs, theta.new_zeros(len(theta), self.buffers), training=True)
         return self._each(views, inputs, statistics, training=False)
+
+    def of_batches(self, theta: Tensor, batches: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The same for several batches (chains, n, …), each normalised by itself."""
+        sizes = [batch.shape[1] for batch in batches]
+        for layer in self._of_batches:
+            layer.parts = sizes
+        outputs = self(theta, torch.cat(list(batches), 1))
+        for layer in self._of_batches:
+            layer.parts = ()
+        return outputs.split(sizes, 1)
 
     def statistics(self, theta: Tensor, inputs: Tensor) -> Tensor:
         """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch."""

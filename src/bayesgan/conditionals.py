@@ -91,17 +91,16 @@ class Conditionals(Draws):
         own = self.generator(self.generator.drawn(theta_g, self.rng["weights"]), noise)
         return self.everyones(own, "generators") if self.split else own
 
-    def facing(self, weights_d: Tensor, fakes: Tensor) -> Tensor:
-        """Each discriminator on the points of each generator of its group.
-
-        (groups, discriminators, generators, noise batches, n_g, K + features).
-        """
-        discriminators = len(weights_d) // self.groups
+    def faced_by(self, fakes: Tensor, discriminators: int) -> Tensor:
+        """What each of so many discriminators of a group faces: the points of all generators of its group."""
         facing = fakes.unflatten(0, (self.groups, 1, -1)).flatten(2, 3)
-        facing = facing.expand(-1, discriminators, *[-1] * (fakes.dim() - 1))
-        outputs = self.discriminator(weights_d, facing.flatten(0, 1))
-        batches = (self.settings.noise_batches, self.settings.fake_batch)
-        return outputs.view(self.groups, discriminators, -1, *batches, outputs.shape[-1])
+        return facing.expand(-1, discriminators, *[-1] * (fakes.dim() - 1)).flatten(0, 1)
+
+    def by_generator(self, outputs: Tensor) -> Tensor:
+        """Outputs for what discriminators face: (groups, discriminators, generators, noise batches, n_g, outputs)."""
+        settings = self.settings
+        batches = (settings.noise_batches, settings.fake_batch)
+        return outputs.reshape(self.groups, len(outputs) // self.groups, -1, *batches, outputs.shape[-1])
 
     def generator_log_posterior(
         self, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None = None
@@ -111,7 +110,8 @@ class Conditionals(Draws):
         ``real``, (discriminator chains, n_d, *point), is what feature matching compares with.
         """
         weights_d = self.discriminator.drawn(theta_d, self.rng["weights"])
-        outputs = self.facing(weights_d, self.fakes(theta_g, noise))
+        facing = self.faced_by(self.fakes(theta_g, noise), len(weights_d) // self.groups)
+        outputs = self.by_generator(self.discriminator(weights_d, facing))
         prior = self.generator.log_prior(theta_g, self.settings.prior_variance)
         if self.split:
             prior = self.everyones(prior, "generators")
@@ -148,24 +148,23 @@ class Conditionals(Draws):
         settings = self.settings
         weights = self.discriminator.drawn(theta_d, self.rng["weights"])
         prior = self.discriminator.log_prior(theta_d, settings.prior_variance).view(self.groups, -1, 1, 1)
-        log_p = prior
         # Real, generated and labelled points are three batches: normalised together with the labelled ones, which come
         # back in every iteration, real points soon look generated without them (docs/choices.md).
-        if fakes is not None and real is not None:
-            logits = self.discriminator(weights, real)[..., : self.classes]
-            real_logits = reality(logits).view(*prior.shape, -1)
-            fake_logits = reality(self.facing(weights, fakes)[..., : self.classes])
+        game = [] if fakes is None or real is None else [real, self.faced_by(fakes, prior.shape[1])]
+        points = [] if labelled is None else [labelled[0]]
+        logits = [each[..., : self.classes] for each in self.discriminator.of_batches(weights, game + points)]
+        log_p = prior
+        if game:
+            real_logits, fake_logits = reality(logits[0]), reality(self.by_generator(logits[1]))
             log_p = discriminator_log_posterior(
-                real_logits, fake_logits, prior, self.data_size, self.game, settings.real_target
+                real_logits.view(*prior.shape, -1), fake_logits, prior, self.data_size, self.game, settings.real_target
             )
             if settings.consensus > 0:
-                log_p = log_p + self._consensus(logits).view(prior.shape)
+                log_p = log_p + self._consensus(logits[0]).view(prior.shape)
         if labelled is not None and self.labels is not None:
-            points, classes = labelled
-            logits = self.discriminator(weights, points)[..., : self.classes]
             size = len(self.labels.indices)
             weight = self.data_size / size if settings.label_weight is None else settings.label_weight
-            log_likelihood = labelled_log_likelihood(logits, classes, size, weight, self.game)
+            log_likelihood = labelled_log_likelihood(logits[-1], labelled[1], size, weight, self.game)
             log_p = log_p + log_likelihood.view(prior.shape)
         self._remember("discriminators", log_p - prior, (2, 3))
         return self._joined(log_p, (2, 3), self.everyone.generators).flatten()
@@ -173,11 +172,11 @@ class Conditionals(Draws):
     def _consensus(self, logits: Tensor) -> Tensor:
         """What the labels that all chains together give to the same unlabelled points are worth to each chain.
 
-        They count in full after the burn-in, so that what is sampled stands still, and before it as much as it is done.
+        They count more and more from the start to the middle of the burn-in; what is sampled after it stands still.
         """
         settings = self.settings
         labels = agreed(self.everyones(logits.detach().softmax(-1), "discriminators"))
-        weight = settings.consensus * min(1.0, self.iteration / max(1, settings.burn_in))
+        weight = settings.consensus * min(1.0, 2 * self.iteration / max(1, settings.burn_in))
         return consensus_log_likelihood(logits, labels, self.data_size, weight)
 
     def _joined(self, log_p: Tensor, over: tuple[int, int], others: int) -> Tensor:

@@ -30,7 +30,26 @@ def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
 
 
-class BatchNorm(nn.Module):
+class OfBatches(nn.Module):
+    """A layer that sees a batch as a whole; in training, ``parts`` images each are batches by themselves.
+
+    Convolutions of several batches in one call take two thirds of the time.
+    """
+
+    parts: Sequence[int] = ()
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """What becomes of (n, channels, …)."""
+        if self.training and len(self.parts) > 1:
+            return torch.cat([self.of_batch(part) for part in inputs.split(list(self.parts))])
+        return self.of_batch(inputs)
+
+    def of_batch(self, inputs: Tensor) -> Tensor:
+        """What becomes of one batch."""
+        raise TypeError(f"{type(self).__name__} does nothing")
+
+
+class BatchNorm(OfBatches):
     """Subtract the mean of each channel, divide by its deviation, add a bias; no scale, which the next layer has.
 
     In training they are those of the batch at hand, which is written to the buffers; otherwise the buffers are used.
@@ -46,7 +65,7 @@ class BatchNorm(nn.Module):
         self.register_buffer("mean", torch.zeros(channels))
         self.register_buffer("variance", torch.ones(channels))
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def of_batch(self, inputs: Tensor) -> Tensor:
         """Normalise (n, channels, …)."""
         return functional.batch_norm(
             inputs, self.mean, self.variance, None, self.bias, training=self.training, momentum=1.0
@@ -102,7 +121,7 @@ class GaussianNoise(nn.Module):
         return inputs + noise.as_strided(inputs.shape, torch.empty_like(inputs).stride())
 
 
-class MinibatchDiscrimination(nn.Module):
+class MinibatchDiscrimination(OfBatches):
     """How close an image's features are to those of the rest of its batch (Salimans et al. 2016), as one logit.
 
     https://arxiv.org/abs/1606.03498. The logit is added to all classes, so it moves the probability of being real but
@@ -118,13 +137,13 @@ class MinibatchDiscrimination(nn.Module):
         self.closeness = nn.Linear(KERNELS, 1, bias=False)
         self.register_buffer("typical", torch.zeros(1))
 
-    def forward(self, features: Tensor) -> Tensor:
+    def of_batch(self, inputs: Tensor) -> Tensor:
         """A logit (n, 1) for features (n, features)."""
         if not self.training:
-            return self.typical.expand(len(features), 1)
-        kernels = self.kernels(features).unflatten(1, (KERNELS, KERNEL_DIM))
+            return self.typical.expand(len(inputs), 1)
+        kernels = self.kernels(inputs).unflatten(1, (KERNELS, KERNEL_DIM))
         distances = (kernels[:, None] - kernels[None]).abs().sum(-1)
-        others = (torch.exp(-distances).sum(1) - 1.0) / max(1, len(features) - 1)
+        others = (torch.exp(-distances).sum(1) - 1.0) / max(1, len(inputs) - 1)
         logit = self.closeness(others)
         self.typical.copy_(logit.detach().mean(0))
         return logit

@@ -85,8 +85,6 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
             "thin": 6,
         },
         "mnist": {
-            "generators": 3,
-            "discriminators": 3,
             "jitter": 1.0,
             "consensus": 1.0,
             "generator_width": 16,
