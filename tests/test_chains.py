@@ -1,5 +1,7 @@
 """A population against the same networks run one by one."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -120,3 +122,23 @@ def test_a_population_of_no_chains_has_no_statistics() -> None:
     """A supervised classifier has no generators."""
     population, theta = convolutional()
     assert population.statistics(theta[:0], images(3, 4, 0)[:0]).shape == (0, population.buffers)
+
+
+@pytest.mark.parametrize("network", ["batch", "layer", "none", "minibatch", "vectors"])
+def test_several_batches_in_one_call_are_those_batches_each_by_itself(network: str) -> None:
+    """Outputs and gradients in double precision; afterwards a call is one of one batch again."""
+    rng = torch.Generator().manual_seed(0)
+    shape: tuple[int, ...] = (6,) if network == "vectors" else (1, 8, 8)
+    normalisation: Any = network if network in ("batch", "layer", "none") else "batch"
+    discriminator = Discriminator((1, 8, 8), 3, 2, normalisation, minibatch_discrimination=network == "minibatch")
+    population = Population(mlp(6, 4, 3) if network == "vectors" else discriminator)
+    theta = population.initial(2, rng, torch.double).requires_grad_()
+    batches = [torch.randn(2, size, *shape, dtype=torch.double, generator=rng) for size in (4, 2, 3)]
+    together, apart = population.of_batches(theta, batches), [population(theta, batch) for batch in batches]
+    for ours, expected in zip(together, apart, strict=True):
+        torch.testing.assert_close(ours, expected)
+    sums = [torch.stack([each.square().sum() for each in outputs]) for outputs in (together, apart)]
+    of_each = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
+    gradients = [torch.autograd.grad(each, theta, of_each)[0] for each in sums]
+    torch.testing.assert_close(*gradients)
+    torch.testing.assert_close(population(theta, batches[0]), apart[0])

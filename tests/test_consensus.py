@@ -25,7 +25,7 @@ def test_the_term_is_the_expected_log_likelihood_of_completed_data_rescaled_and_
     """Against the sum over all ways to complete the data, each with its probability."""
     logits = torch.randn(2, CLASSES, dtype=torch.double, generator=rng())
     labels = torch.rand(2, CLASSES, dtype=torch.double, generator=rng(1)).softmax(-1)
-    expected = 0.0
+    expected = torch.tensor(0.0, dtype=torch.double)
     for first, second in itertools.product(range(CLASSES), repeat=2):
         probability = labels[0, first] * labels[1, second]
         expected += probability * (logits.log_softmax(-1)[0, first] + logits.log_softmax(-1)[1, second])
@@ -58,7 +58,7 @@ def test_in_the_posterior_it_is_that_of_all_chains_of_all_groups_growing_over_th
     torch.testing.assert_close(ours.discriminators.theta, plain.discriminators.theta)
     real = ours.points(ours.mini_batches())
     logits = [ours.discriminator(theta[None], real[:1])[0, :, :CLASSES] for theta in ours.discriminators.theta]
-    squares = (sum(each.softmax(-1) for each in logits) / 4) ** 2
+    squares = (torch.stack(logits).softmax(-1).sum(0) / 4) ** 2
     labels = squares / squares.sum(-1, keepdim=True)
     expected = [SIZE / REAL_BATCH * 0.6 * share * (labels * each.log_softmax(-1)).sum() for each in logits]
     torch.testing.assert_close(terms(ours, real) - terms(plain, real), torch.stack(expected))
