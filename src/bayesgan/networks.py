@@ -33,7 +33,7 @@ def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 class OfBatches(nn.Module):
     """A layer that sees a batch as a whole; in training, ``parts`` images each are batches by themselves.
 
-    Convolutions of several batches in one call take two thirds of the time.
+    Convolutions of several small batches are faster in one call (benchmarks/README.md).
     """
 
     parts: Sequence[int] = ()
