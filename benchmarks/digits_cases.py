@@ -18,6 +18,8 @@ NETWORKS: dict[str, Any] = {
     "epsilon": 1e-5,
     "label_term": "class",
     "label_weight": None,
+    "jitter": 0.0,
+    "consensus": 0.0,
     "real_batch": 64,
     "fake_batch": 64,
     "label_batch": 100,

@@ -40,8 +40,10 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         "iterations": 1000,
         "burn_in": 600,
         "thin": 50,
+        "jitter": 0.0,
+        "consensus": 0.0,
     },
-    "mnist": {"generators": 2, "discriminators": 2, "iterations": 1500},
+    "mnist": {"generators": 2, "discriminators": 2, "iterations": 1500, "jitter": 0.0, "consensus": 0.0},
 }
 
 Split = Literal["test", "validation"]
