@@ -9,8 +9,9 @@ from torch import Tensor
 
 from bayesgan.errors import BayesganError
 from bayesgan.gan import BayesianGAN
+from bayesgan.networks import mlp
 from bayesgan.posterior import agreed, consensus_log_likelihood
-from tests.labelled import CLASSES, REAL_BATCH, SIZE, dcgan, rng, small_gan
+from tests.labelled import CLASSES, DIM, HIDDEN, NOISE_DIM, REAL_BATCH, SIZE, dcgan, rng, small_gan
 
 BURN_IN = 4
 
@@ -91,6 +92,28 @@ def test_chains_with_a_consensus_agree_more() -> None:
     assert disagreement(10.0) < 0.5 * disagreement(0.0)
 
 
-def test_shares_of_the_data_leave_nothing_to_agree_on() -> None:
-    with pytest.raises(BayesganError, match="A consensus needs points that all discriminators see"):
-        small_gan(consensus=1.0, data_share=0.8)
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"data_share": 0.8}, "A consensus needs points that all discriminators see"),
+        ({"discriminators": 2, "sweep": 2}, "A consensus needs all discriminators to move at once"),
+    ],
+    ids=["shares", "parts"],
+)
+def test_where_chains_cannot_agree_it_is_refused(values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BayesganError, match=sentence):
+        small_gan(consensus=1.0, **values)
+
+
+def test_pairs_may_be_swept_since_each_moves_as_a_whole() -> None:
+    gan = small_gan(generators=3, discriminators=3, coupling="pairs", consensus=1.0, sweep=2)
+    assert len(gan.iterate().discriminators) == 3
+
+
+def test_without_labels_there_is_nothing_to_agree_on() -> None:
+    """All points are of one class, and every discriminator keeps points of its own."""
+    labelled = small_gan(discriminators=3, consensus=1.0)
+    networks = mlp(NOISE_DIM, HIDDEN, DIM), mlp(DIM, HIDDEN, 1)
+    gan = BayesianGAN(labelled.settings, *networks, labelled.data, 0)
+    indices = gan.mini_batches()
+    assert not (indices == indices[0]).all()

@@ -16,28 +16,28 @@ from tests.labelled import dcgan, rng, small_gan
 SIZE = 14
 
 
-def picture(channels: int = 1) -> torch.Tensor:
-    return torch.rand(channels, SIZE, SIZE, dtype=torch.double, generator=rng())
+def picture(channels: int = 1, width: int = SIZE) -> torch.Tensor:
+    return torch.rand(channels, SIZE, width, dtype=torch.double, generator=rng())
 
 
 def oracle(image: np.ndarray, changes: list[float], strength: float) -> np.ndarray:
-    """Where each pixel comes from, about the middle of the picture, in units of half a side."""
+    """Where each pixel comes from, in pixels from the middle of the picture."""
     turn, wide, high, slant, right, down = (strength * each for each in changes)
     angle, wide, high = TURN * turn, math.exp(STRETCH * wide), math.exp(STRETCH * high)
     from_column = np.array([wide * math.cos(angle), -high * math.sin(angle) + SLANT * slant])  # of column, row
     from_row = np.array([wide * math.sin(angle), high * math.cos(angle)])
-    middle, half = (SIZE - 1) / 2, SIZE / 2
+    sides = np.array(image.shape[1:])
     matrix = np.array([from_row[::-1], from_column[::-1]])  # scipy counts rows first
-    offset = middle + half * MOVE * np.array([down, right]) - matrix @ np.array([middle, middle])
+    offset = (sides - 1) / 2 + sides / 2 * MOVE * np.array([down, right]) - matrix @ ((sides - 1) / 2)
     return np.stack([ndimage.affine_transform(each, matrix, offset, order=1, mode="nearest") for each in image])
 
 
 @pytest.mark.parametrize("which", range(CHANGES))
-@pytest.mark.parametrize("strength", [1.0, 0.5])
-def test_each_change_is_what_scipy_makes_of_it(which: int, strength: float) -> None:
+@pytest.mark.parametrize(("strength", "width"), [(1.0, SIZE), (0.5, SIZE), (1.0, 2 * SIZE), (1.0, 8)])
+def test_each_change_is_what_scipy_makes_of_it(which: int, strength: float, width: int) -> None:
     changes = [0.0] * CHANGES
     changes[which] = 0.9
-    image = picture(3)
+    image = picture(3, width)
     ours = jittered(image[None], torch.tensor([changes]), strength)[0]
     np.testing.assert_allclose(ours.numpy(), oracle(image.numpy(), changes, strength), atol=1e-6)
     assert not torch.allclose(ours, image, atol=1e-2)
@@ -88,6 +88,35 @@ def test_the_same_image_is_shown_in_another_way_to_each_discriminator_and_each_t
     first, second = gan.shown(same), gan.shown(same)
     assert not torch.allclose(first[0], first[1])
     assert not torch.allclose(first, second)
+
+
+def test_what_an_iteration_shows_is_changed_and_diagnostics_draw_from_their_own_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gan = dcgan(jitter=1.0, feature_matching=True)
+    shown: list[torch.Tensor] = []
+    discriminators, generators = gan.discriminator_log_posterior, gan.generator_log_posterior
+
+    def watch_d(theta: Any, fakes: Any, real: torch.Tensor, labelled: tuple[torch.Tensor, Any]) -> torch.Tensor:
+        shown.extend([real, labelled[0]])
+        return discriminators(theta, fakes, real, labelled)
+
+    def watch_g(theta_g: Any, theta_d: Any, noise: Any, real: torch.Tensor) -> torch.Tensor:
+        shown.append(real)
+        return generators(theta_g, theta_d, noise, real)
+
+    monkeypatch.setattr(gan, "discriminator_log_posterior", watch_d)
+    monkeypatch.setattr(gan, "generator_log_posterior", watch_g)
+    gan.iterate()
+    before = {name: each.get_state() for name, each in gan.rng.items()}
+    gan.gradient_noise()
+    assert {name for name, each in gan.rng.items() if not torch.equal(each.get_state(), before[name])} == {
+        "diagnostics"
+    }
+    assert len(shown) == 3 + 2 * 3
+    for images in shown:
+        for image in images.flatten(0, 1):
+            assert (image - gan.data).abs().amax((1, 2, 3)).min() > 1e-3
 
 
 def test_vectors_cannot_be_turned() -> None:

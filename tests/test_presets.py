@@ -29,6 +29,8 @@ PAPER = {
     "game": "jensen-shannon",
     "family": "weights",
     "data_share": 1.0,
+    "jitter": 0.0,
+    "consensus": 0.0,
 }
 NO_TRICKS = {
     "feature_matching": False,
@@ -109,6 +111,7 @@ def test_point_estimates_are_optimised_to_the_end_without_a_prior(
     settings = image_settings(preset, method, "mnist")
     assert values_of(settings, expected) == expected
     always = {"replicas": 1, "branches": 1, "temperature": 0.0, "dynamics": "adam", "prior_variance": None}
+    always["consensus"] = 0.0
     assert values_of(settings, always) == always
     assert settings.burn_in + settings.thin == settings.iterations  # the last weights are the only sample
     assert (settings.clip is not None) == (method == "wdcgan")
@@ -118,6 +121,7 @@ def test_point_estimates_are_optimised_to_the_end_without_a_prior(
 def test_lfvi_optimises_gaussians_against_the_same_prior(preset: PresetName) -> None:
     settings = image_settings(preset, "lfvi", "mnist")
     expected = {"family": "mean-field", "dynamics": "adam", "temperature": 0.0, "generators": 1, "discriminators": 1}
+    expected["consensus"] = 0.0
     assert values_of(settings, expected) == expected
     assert settings.prior_variance == image_settings(preset, "bayesgan", "mnist").prior_variance
     assert (settings.iterations - settings.burn_in) // settings.thin == 10

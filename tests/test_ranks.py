@@ -325,7 +325,6 @@ REFUSED = {
     ),
     "faced": (SHARED | {"faced": 1}, "cannot take mini-batches of them: leave out faced and sweep"),
     "sweep": (SHARED | {"sweep": 2}, "cannot take mini-batches of them: leave out faced and sweep"),
-    "consensus of parts": (WHOLE | {"sweep": 2, "consensus": 1.0}, "need all chains for a consensus: set sweep to 1"),
     "too many": (SHARED | {"discriminators": 1}, "2 ranks cannot share 1 × .*: start 1 or fewer"),
 }
 

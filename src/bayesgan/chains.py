@@ -89,12 +89,13 @@ class Population:
     def of_batches(self, theta: Tensor, batches: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """The same for several batches (chains, n, …), each normalised by itself."""
         sizes = [batch.shape[1] for batch in batches]
-        for layer in self._of_batches:
-            layer.parts = sizes
-        outputs = self(theta, torch.cat(list(batches), 1))
-        for layer in self._of_batches:
-            layer.parts = ()
-        return outputs.split(sizes, 1)
+        try:
+            for layer in self._of_batches:
+                layer.parts = sizes
+            return self(theta, torch.cat(list(batches), 1)).split(sizes, 1)
+        finally:
+            for layer in self._of_batches:
+                layer.parts = ()
 
     def statistics(self, theta: Tensor, inputs: Tensor) -> Tensor:
         """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch."""

@@ -73,8 +73,6 @@ class Conditionals(Draws):
                 "Ranks that share the chains of one group cannot take mini-batches of them: leave out faced and sweep, "
                 "or start one process."
             )
-        if settings.consensus > 0 and settings.sweep > 1:
-            raise BayesganError("Ranks need all chains for a consensus: set sweep to 1, or start one process.")
 
     def _initial(self, population: Population, side: Side) -> State:
         return State.at(self.own(population.initial(self.number(side), self.rng["initial"], self.dtype), side))
@@ -142,8 +140,9 @@ class Conditionals(Draws):
     ) -> Tensor:
         """log p(θ_d | X, θ_g) of every discriminator chain: Eq. 2 or 4 joined over noise batches and generators.
 
-        ``real`` is (discriminator chains, n_d, *point): each chain has its own mini-batch. ``labelled`` are points
-        (discriminator chains, n_s, *point) and their classes. Without ``fakes`` and ``real`` there are only labels.
+        ``real`` is (discriminator chains, n_d, *point): each chain has its own mini-batch, for a consensus its own view
+        of a common one. ``labelled`` are points (discriminator chains, n_s, *point) and their classes. Without
+        ``fakes`` and ``real`` there are only labels.
         """
         settings = self.settings
         weights = self.discriminator.drawn(theta_d, self.rng["weights"])
@@ -159,7 +158,7 @@ class Conditionals(Draws):
             log_p = discriminator_log_posterior(
                 real_logits.view(*prior.shape, -1), fake_logits, prior, self.data_size, self.game, settings.real_target
             )
-            if settings.consensus > 0:
+            if self.consensus > 0:
                 log_p = log_p + self._consensus(logits[0]).view(prior.shape)
         if labelled is not None and self.labels is not None:
             size = len(self.labels.indices)
@@ -174,9 +173,8 @@ class Conditionals(Draws):
 
         They count more and more from the start to the middle of the burn-in; what is sampled after it stands still.
         """
-        settings = self.settings
         labels = agreed(self.everyones(logits.detach().softmax(-1), "discriminators"))
-        weight = settings.consensus * min(1.0, 2 * self.iteration / max(1, settings.burn_in))
+        weight = self.consensus * min(1.0, 2 * self.iteration / max(1, self.settings.burn_in))
         return consensus_log_likelihood(logits, labels, self.data_size, weight)
 
     def _joined(self, log_p: Tensor, over: tuple[int, int], others: int) -> Tensor:

@@ -58,6 +58,8 @@ class Draws:
         self.data = data
         self.data_size = len(data)
         self.labels = labels
+        # Without labels there is one class; without generators unlabelled points are not looked at.
+        self.consensus = settings.consensus if labels is not None and settings.generators > 0 else 0.0
         self.ranks = ranks
         self.iteration = 0
         self.rng = {name: stream(seed, name, data.device) for name in STREAMS}
@@ -166,7 +168,7 @@ class Draws:
         For a consensus all discriminators have the same ones.
         """
         shape = (self.number("discriminators", chosen), self.settings.real_batch)
-        if self.settings.consensus > 0:
+        if self.consensus > 0:
             drawn = torch.randint(self.data_size, shape[1:], generator=self.rng[stream], device=self.data.device)
             return drawn.expand(shape)
         if self._subsets is None:

@@ -55,7 +55,7 @@ class BayesianGAN(Conditionals):
         self.branch()
 
     def branch(self) -> None:
-        """Let every group of chains go on as ``branches`` copies, each with noise and mini-batches of its own."""
+        """Let every group of chains go on as ``branches`` copies, each with noise of its own."""
         copies = self.settings.branches
         self.share_out(self.everyone._replace(number=self.everyone.number * copies))
         self.generators = self.generators.repeated(copies)

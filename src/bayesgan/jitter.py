@@ -24,6 +24,10 @@ def jittered(images: Tensor, changes: Tensor, strength: float) -> Tensor:
     turn, wide, high, slant, right, down = (strength * changes.flatten(0, -2).to(flat.dtype)).unbind(1)
     wide, high = torch.exp(STRETCH * wide), torch.exp(STRETCH * high)
     cosine, sine = torch.cos(TURN * turn), torch.sin(TURN * turn)
-    rows = (wide * cosine, SLANT * slant - high * sine, MOVE * right), (wide * sine, high * cosine, MOVE * down)
+    narrow = flat.shape[-2] / flat.shape[-1]  # places are told in halves of either side
+    rows = (
+        (wide * cosine, narrow * (SLANT * slant - high * sine), MOVE * right),
+        (wide * sine / narrow, high * cosine, MOVE * down),
+    )
     places = functional.affine_grid(torch.stack([torch.stack(row, 1) for row in rows], 1), list(flat.shape), False)
     return functional.grid_sample(flat, places, padding_mode="border", align_corners=False).view(images.shape)

@@ -44,9 +44,9 @@ OVERRIDES: dict[MethodName, dict[str, object]] = {
 OPTIMISED: dict[str, object] = POINT_ESTIMATE | {
     "dynamics": "adam",
     "branches": 1,
-    "label_weight": None,
+    "label_weight": None,  # the three means count alike
     "consensus": 0.0,
-}  # of means
+}
 
 IMAGE_OVERRIDES: dict[ImageMethod, dict[str, object]] = {
     "bayesgan": {},

@@ -19,7 +19,7 @@ Marginal = Literal["sum", "mean", "density"]
 GameName = Literal["jensen-shannon", "wasserstein", "classification"]
 LabelTerm = Literal["joint", "class"]
 
-SHARPNESS = 2.0  # κ of a consensus: with 1 it is worth a third of what it is with 2 (docs/choices.md)
+SHARPNESS = 2.0  # κ of a consensus; 1 is worth much less (docs/choices.md)
 
 
 class Game(NamedTuple):

@@ -1,7 +1,7 @@
 """Several processes that share the chains: which has which, and what crosses between them.
 
 ``torchrun --nproc-per-node N -m bayesgan train …`` starts N of them, the ranks. Whole groups of chains (see
-:mod:`bayesgan.coupling`) are shared out where there are enough of them, and then nothing crosses. The chains of a
+:mod:`bayesgan.coupling`) are shared out where there are enough of them, and then no images cross. The chains of a
 single group are shared out themselves, and then generated batches and the gradients with respect to them cross, which
 are smaller than weights (docs/scaling.md).
 """

@@ -90,7 +90,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        grouped(self.coupling, self.generators, self.discriminators, self.replicas)
+        groups = grouped(self.coupling, self.generators, self.discriminators, self.replicas)
         if (self.generators == 0) != (self.game == "classification"):
             raise BayesganError(
                 "Without generators there is only classification: set generators to 0 and game to 'classification', "
@@ -99,6 +99,10 @@ class Settings(BaseModel):
         if self.consensus > 0 and self.data_share < 1:
             raise BayesganError(
                 "A consensus needs points that all discriminators see: set consensus to 0 or data_share to 1."
+            )
+        if self.consensus > 0 and min(self.sweep, groups.discriminators) > 1:
+            raise BayesganError(
+                "A consensus needs all discriminators to move at once: set consensus to 0 or sweep to 1."
             )
         if 0 < self.burn_in < self.sweep:
             raise BayesganError(
