@@ -10,7 +10,7 @@ from bayesgan.settings import ImageSettings, parse_settings
 PresetName = Literal["paper", "fast"]
 PRESETS: tuple[PresetName, ...] = get_args(PresetName)
 
-FALL = 2 / 3  # of the iterations of a system that does not sample: from then on its steps fall, where they do
+BURN_IN = 2 / 3  # of the iterations of a system that does not sample, where nothing depends on it
 
 BASELINES: tuple[ImageMethod, ...] = ("dcgan", "wdcgan", "dcgan10")
 
@@ -96,8 +96,8 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
             "schedule": "cyclical",
             "cycles": 1,  # the steps fall to 0 from the end of the burn-in on
             "iterations": 3_600,
-            "burn_in": 2_400,
-            "thin": 120,
+            "burn_in": 3_000,
+            "thin": 60,
         },
         "svhn": COLOUR,
         "cifar10": COLOUR,
@@ -130,7 +130,8 @@ def image_settings(preset: PresetName, method: ImageMethod, dataset: ImageSetNam
         if method == "lfvi":
             chosen["burn_in"], chosen["thin"] = max(0, iterations - DRAWS), 1
         elif method != "bayesgan":  # Adam moves them to the end, and the last iteration's weights are the only sample
-            chosen["burn_in"] = max(1, round(FALL * iterations))
+            if chosen.get("schedule") != "cyclical":  # otherwise its steps fall from there on, as those of all systems
+                chosen["burn_in"] = max(1, round(BURN_IN * iterations))
             burn_in = values.get("burn_in", chosen["burn_in"])
             chosen["thin"] = max(1, iterations - burn_in) if isinstance(burn_in, int) else 1
     return parse_settings(ImageSettings, **(chosen | values))
