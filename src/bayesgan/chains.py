@@ -88,6 +88,8 @@ class Population:
 
     def of_batches(self, theta: Tensor, batches: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """The same for several batches (chains, n, …), each normalised by itself."""
+        if not self._convolutions:  # they alone gain by it
+            return tuple(self(theta, batch) for batch in batches)
         sizes = [batch.shape[1] for batch in batches]
         try:
             for layer in self._of_batches:
