@@ -43,7 +43,15 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         "jitter": 0.0,
         "consensus": 0.0,
     },
-    "mnist": {"generators": 2, "discriminators": 2, "iterations": 1500, "jitter": 0.0, "consensus": 0.0},
+    "mnist": {
+        "generators": 2,
+        "discriminators": 2,
+        "iterations": 1500,
+        "burn_in": 1000,
+        "thin": 50,
+        "jitter": 0.0,
+        "consensus": 0.0,
+    },
 }
 
 Split = Literal["test", "validation"]
