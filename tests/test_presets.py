@@ -127,6 +127,12 @@ def test_lfvi_optimises_gaussians_against_the_same_prior(preset: PresetName) -> 
     assert (settings.iterations - settings.burn_in) // settings.thin == 10
 
 
+@pytest.mark.parametrize("method", IMAGE_METHODS)
+def test_steps_fall_for_all_systems_alike(method: ImageMethod) -> None:
+    settings = image_settings("fast", method, "mnist")
+    assert (settings.schedule, settings.burn_in, settings.iterations) == ("cyclical", 3_000, 3_600)
+
+
 @pytest.mark.parametrize(("preset", "method", "dataset"), every_combination())
 def test_given_values_win(preset: PresetName, method: ImageMethod, dataset: ImageSetName) -> None:
     given = {"prior_variance": 3.5, "label_weight": 7.0, "real_batch": 9, "discriminator_width": 5, "layer_noise": 0.25}

@@ -76,8 +76,8 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
     "paper": {},
     "fast": {
         "digits": {
-            "generators": 10,
-            "discriminators": 10,
+            "jitter": 1.0,
+            "consensus": 1.0,
             "generator_rate": 1e-3,
             "discriminator_rate": 1e-3,
             "iterations": 600,
@@ -127,10 +127,11 @@ def image_settings(preset: PresetName, method: ImageMethod, dataset: ImageSetNam
         ratio = iterations / chosen["iterations"]
         chosen["burn_in"] = max(1, min(round(ratio * chosen["burn_in"]), iterations - 1))  # a sample at least
         chosen["thin"] = max(1, min(round(ratio * chosen["thin"]), iterations - chosen["burn_in"]))
-        if method == "lfvi":
+        falling = chosen.get("schedule") == "cyclical"  # the steps of all systems fall from the end of the burn-in on
+        if method == "lfvi" and not falling:
             chosen["burn_in"], chosen["thin"] = max(0, iterations - DRAWS), 1
-        elif method != "bayesgan":  # Adam moves them to the end, and the last iteration's weights are the only sample
-            if chosen.get("schedule") != "cyclical":  # otherwise its steps fall from there on, as those of all systems
+        elif method not in ("bayesgan", "lfvi"):  # Adam moves them to the end: the last weights are the only sample
+            if not falling:
                 chosen["burn_in"] = max(1, round(BURN_IN * iterations))
             burn_in = values.get("burn_in", chosen["burn_in"])
             chosen["thin"] = max(1, iterations - burn_in) if isinstance(burn_in, int) else 1

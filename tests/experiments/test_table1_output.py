@@ -117,6 +117,11 @@ def test_a_row_a_cell(out: Path) -> None:
     assert (svhn["mean"], svhn["two_sd"], svhn["paper_mean"]) == ("20.0", "", "25.5")
 
 
+def test_one_lucky_run_is_not_the_best_of_several(tmp_path: Path) -> None:
+    write_table([*ROWS[:6], run("digits", 20, "ensemble", 0, 5)], CAPTION, tmp_path)
+    assert ["20", "10.0 ± 4.0", "**6.7 ± 6.1**", "1.0 (n = 1)"] in markdown_rows(tmp_path)
+
+
 def test_ours_stand_above_the_papers(out: Path) -> None:
     heads = ["labels", "DCGAN", "LFVI-GAN", "BayesGAN", "Ensemble (T = 0, flat prior)"]
     reason = 'failed (out of "memory", 5 %…)'
