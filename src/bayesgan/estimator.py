@@ -41,6 +41,10 @@ POPULATIONS = ("generators", "generator_statistics", "discriminators", "discrimi
 VECTORS: dict[PresetName, Values] = {
     "paper": {},
     "fast": {
+        "generators": 10,
+        "discriminators": 10,
+        "jitter": 0.0,
+        "consensus": 0.0,
         "hidden": 64,
         "generator_rate": 3e-3,
         "discriminator_rate": 3e-3,
