@@ -46,6 +46,9 @@ OVERRIDES: dict[str, dict[str, Any]] = {
     "mnist": {
         "generators": 2,
         "discriminators": 2,
+        "real_batch": 32,
+        "fake_batch": 32,
+        "label_batch": 25,
         "iterations": 1500,
         "burn_in": 1000,
         "thin": 50,

@@ -1,4 +1,4 @@
-"""How soon is the Bayesian GAN where DCGAN-10 ends? Digits, 50 labels, the preset `fast`: ``make bench-long``.
+"""How soon is the Bayesian GAN where DCGAN-10 ends? Digits, 50 labels, the preset `fast` as it is: ``make bench-long``.
 
 Seconds of iterations, evaluations left out, until three evaluations in a row have at most the test error with which
 DCGAN-10 ends; over the seconds of all of DCGAN-10's iterations. The error is that of the model average, and of the

@@ -277,7 +277,11 @@ def test_a_run_of_one_is_gone_on_with_by_two_ranks(
             "Gaussians over weights and branches cannot be shared by ranks",
         ),
         ({"coupling": "all", "faced": 1}, "bayesgan", "leave out faced and sweep, or start one process"),
-        ({"coupling": "all", "sweep": 2, "consensus": 0.0}, "bayesgan", "leave out faced and sweep, or start one process"),
+        (
+            {"coupling": "all", "sweep": 2, "consensus": 0.0},
+            "bayesgan",
+            "leave out faced and sweep, or start one process",
+        ),
         (
             {"generators": 1, "discriminators": 1},
             "bayesgan",

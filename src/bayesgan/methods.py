@@ -58,7 +58,7 @@ IMAGE_OVERRIDES: dict[ImageMethod, dict[str, object]] = {
     # A Gaussian over the weights on each side, with a proper prior; the samples are draws from it.
     "lfvi": {name: value for name, value in OPTIMISED.items() if name != "prior_variance"} | {"family": "mean-field"},
 }
-DRAWS = 10  # from the Gaussians of lfvi, in its last iterations
+DRAWS = 10  # from the Gaussians of lfvi, in its last iterations unless its steps fall (presets.py)
 
 
 def settings_for(method: MethodName, **values: object) -> Settings:

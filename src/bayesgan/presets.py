@@ -129,7 +129,7 @@ def image_settings(preset: PresetName, method: ImageMethod, dataset: ImageSetNam
         chosen["burn_in"] = max(1, min(round(ratio * chosen["burn_in"]), iterations - 1))  # a sample at least
         chosen["thin"] = max(1, min(round(ratio * chosen["thin"]), iterations - chosen["burn_in"]))
         falling = chosen.get("schedule") == "cyclical"  # the steps of all systems fall from the end of the burn-in on
-        if method == "lfvi" and not falling:
+        if method == "lfvi" and (chosen | values).get("schedule") != "cyclical":
             chosen["burn_in"], chosen["thin"] = max(0, iterations - DRAWS), 1
         elif method not in ("bayesgan", "lfvi"):  # Adam moves them to the end: the last weights are the only sample
             if not falling:

@@ -73,6 +73,15 @@ def test_one_line_ends_in_the_model_average_and_leaves_single_draws_out() -> Non
     assert [(each.iteration, each.chains_error) for each in line] == [(2, 0.5), (4, 0.4), (8, 0.6), (10, 0.2)]
 
 
+def test_one_line_shows_draws_that_are_far_apart() -> None:
+    falling = [
+        each.model_copy(update={"average_error": 0.3})
+        for each in evaluations({100: 0.5, 200: 0.4, 300: 0.35}, pace=1.0)
+    ]
+    line = one_line(falling)
+    assert [(each.iteration, each.chains_error) for each in line] == [(100, 0.5), (200, 0.4), (300, 0.3)]
+
+
 def test_runs_kept_without_their_weights_show_their_errors(grid: Path, tmp_path: Path) -> None:
     for samples in grid.rglob("samples"):
         shutil.rmtree(samples)

@@ -15,6 +15,7 @@ from bayesgan.experiments import figure_pictures
 from bayesgan.experiments.figure_runs import Evaluation, SavedRun
 from bayesgan.experiments.systems import DATASET_TITLES, SYSTEM_TITLES, System, system_of
 from bayesgan.files import replacing
+from bayesgan.methods import DRAWS
 from bayesgan.training import METRICS
 
 if TYPE_CHECKING:
@@ -80,12 +81,12 @@ def draw(runs: Sequence[SavedRun], out: Path) -> list[Path]:
 
 
 def one_line(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-    """A run whose present chains and model average share a line: the chains until it samples, then the final average.
+    """A run whose present chains and model average share a line: the chains, and at the end the final average.
 
-    What lies between, draws from LFVI-GAN's Gaussians one after another, is no part of its training.
+    Draws from LFVI-GAN's Gaussians in its last iterations, one after another, are no part of its training.
     """
     *before, last = evaluations
-    kept = [each for each in before if each.average_error is None]
+    kept = [each for each in before if each.average_error is None or each.iteration <= last.iteration - DRAWS]
     end = last.chains_error if last.average_error is None else last.average_error
     return [*kept, last.model_copy(update={"chains_error": end})]
 

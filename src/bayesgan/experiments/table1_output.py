@@ -99,14 +99,14 @@ def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
     return Table("Test errors", [Entry("labels"), *columns], lines, _explained(rows, methods, caption))
 
 
-def _best(cells: list[Cell]) -> float | None:
-    """The lowest mean of those over most runs: one run on an easy subset is not the best of a row."""
+def _best(cells: list[Cell]) -> list[Cell]:
+    """Those of the lowest mean among those over most runs: one run on an easy subset is not the best of a row."""
     most = max(cell.runs for cell in cells)
-    means = [cell.mean for cell in cells if cell.mean is not None and cell.runs == most]
-    return min(means) if len(means) > 1 else None
+    means = {cell.method: cell.mean for cell in cells if cell.mean is not None and cell.runs == most}
+    return [cell for cell in cells if means.get(cell.method) == min(means.values())] if len(means) > 1 else []
 
 
-def _measured(cell: Cell, best: float | None, asked: int) -> Entry:
+def _measured(cell: Cell, best: list[Cell], asked: int) -> Entry:
     """What a cell shows: nothing before a run is done, and why if all that ended have failed."""
     if cell.mean is None:
         if not cell.failures:
@@ -115,7 +115,7 @@ def _measured(cell: Cell, best: float | None, asked: int) -> Entry:
         return Entry("failed", reason if len(reason) <= SHORT else f"{reason[:SHORT].rstrip()}…")
     notes = [f"n = {cell.runs}"] if cell.runs < asked else []
     notes += [f"{len(cell.failures)} failed"] if cell.failures else []
-    return Entry(_spread(cell.dataset, cell.mean, cell.two_sd), ", ".join(notes), cell.mean == best)
+    return Entry(_spread(cell.dataset, cell.mean, cell.two_sd), ", ".join(notes), cell in best)
 
 
 def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list[str]:
