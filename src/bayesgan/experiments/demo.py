@@ -16,7 +16,7 @@ LABELS = 50
 EVERY = 50
 
 # Shares of the time, for the progress bar
-WORK = {"bayesgan": 0.8, "dcgan": 0.15, "supervised": 0.05}
+WORK = {"bayesgan": 0.7, "dcgan": 0.25, "supervised": 0.05}
 
 
 def run(
