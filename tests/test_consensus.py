@@ -9,9 +9,9 @@ from torch import Tensor
 
 from bayesgan.errors import BayesganError
 from bayesgan.gan import BayesianGAN
-from bayesgan.networks import mlp
+from bayesgan.networks import Discriminator, mlp
 from bayesgan.posterior import agreed, consensus_log_likelihood
-from tests.labelled import CLASSES, DIM, HIDDEN, NOISE_DIM, REAL_BATCH, SIZE, dcgan, rng, small_gan
+from tests.labelled import CLASSES, DIM, HIDDEN, IMAGE, NOISE_DIM, REAL_BATCH, SIZE, dcgan, rng, small_gan
 
 BURN_IN = 4
 
@@ -63,6 +63,29 @@ def test_in_the_posterior_it_is_that_of_all_chains_of_all_groups_growing_over_th
     labels = squares / squares.sum(-1, keepdim=True)
     expected = [SIZE / REAL_BATCH * 0.6 * share * (labels * each.log_softmax(-1)).sum() for each in logits]
     torch.testing.assert_close(terms(ours, real) - terms(plain, real), torch.stack(expected))
+
+
+@pytest.mark.parametrize(("on", "plain"), [("plain", True), ("shown", False)])
+def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
+    on: Any, plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against each chain's network by itself, with no noise on its layers, on the data without jitter."""
+    gan = dcgan(discriminators=3, consensus=0.6, consensus_on=on, jitter=1.0, layer_noise=0.3)
+    asked: list[Tensor] = []
+
+    def labels(probabilities: Tensor) -> Tensor:
+        asked.append(probabilities)
+        return torch.full_like(probabilities[0], torch.nan)
+
+    monkeypatch.setattr("bayesgan.conditionals.agreed", labels)
+    indices = gan.mini_batches()
+    _, log_p = gan.discriminator_gradient(indices)
+    network = Discriminator(IMAGE, CLASSES, 2).double()
+    for theta, found in zip(gan.discriminators.theta, asked[0], strict=True):
+        torch.nn.utils.vector_to_parameters(theta, network.parameters())
+        expected = network(gan.data[indices[0]])[:, :CLASSES].softmax(-1)
+        assert torch.allclose(found, expected) is plain
+    assert log_p.isnan().all()  # what they agree on is what counts
 
 
 def test_all_discriminators_have_the_same_points_and_none_has_without_a_consensus() -> None:

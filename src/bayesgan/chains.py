@@ -73,17 +73,17 @@ class Population:
         """Let the noise on the network's layers, if any, come from ``seeds`` (chains,), asked for at each call."""
         self._noise_seeds = seeds
 
-    def __call__(self, theta: Tensor, inputs: Tensor, statistics: Tensor | None = None) -> Tensor:
+    def __call__(self, theta: Tensor, inputs: Tensor, statistics: Tensor | None = None, noisy: bool = True) -> Tensor:
         """Outputs (chains, n, …) for inputs (chains, n, …): row c of ``theta`` sees ``inputs[c]``.
 
         With ``statistics`` (chains, buffers) these normalise, and each image is treated by itself; without, the
-        images of a chain are normalised as one batch.
+        images of a chain are normalised as one batch, with the noise on layers that training has, if ``noisy``.
         """
         views = _Unflatten.apply(theta, self._shapes, self._convolutions)  # type: ignore[no-untyped-call]
         if not self._convolutions:
             return torch.vmap(self._single)(dict(zip(self._names, views, strict=True)), inputs)
         if statistics is None:
-            return self._each(views, inputs, theta.new_zeros(len(theta), self.buffers), training=True)
+            return self._each(views, inputs, theta.new_zeros(len(theta), self.buffers), training=True, noisy=noisy)
         return self._each(views, inputs, statistics, training=False)
 
     def of_batches(self, theta: Tensor, batches: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -106,11 +106,16 @@ class Population:
             self._each(_views(theta, self._shapes, apart=True), inputs, found, training=True)
         return found
 
-    def _each(self, views: tuple[Tensor, ...], inputs: Tensor, statistics: Tensor, training: bool) -> Tensor:
+    def _each(
+        self, views: tuple[Tensor, ...], inputs: Tensor, statistics: Tensor, training: bool, noisy: bool = True
+    ) -> Tensor:
         rows = [views[start : start + len(self._names)] for start in range(0, len(views), len(self._names))]
         buffers = unflattened(statistics, self._buffer_shapes) if self.buffers else ()
         self._network.train(training)
-        seeds = self._noise_seeds(len(inputs)).tolist() if training and self._noises and self._noise_seeds else None
+        for noise in self._noises:
+            noise.train(training and noisy)
+        drawn = self._noise_seeds if training and noisy and self._noises else None
+        seeds = drawn(len(inputs)).tolist() if drawn else None
         outputs = []
         for chain, row in enumerate(rows):
             # Not the views themselves: autograd would take writing to one for a change of all that it has saved.

@@ -137,12 +137,13 @@ class Conditionals(Draws):
         fakes: Tensor | None,
         real: Tensor | None,
         labelled: tuple[Tensor, Tensor] | None = None,
+        plain: Tensor | None = None,
     ) -> Tensor:
         """log p(θ_d | X, θ_g) of every discriminator chain: Eq. 2 or 4 joined over noise batches and generators.
 
         ``real`` is (discriminator chains, n_d, *point): each chain has its own mini-batch, for a consensus its own view
-        of a common one. ``labelled`` are points (discriminator chains, n_s, *point) and their classes. Without
-        ``fakes`` and ``real`` there are only labels.
+        of a common one, which is labelled as it is in ``plain``, if given. ``labelled`` are points (discriminator
+        chains, n_s, *point) and their classes. Without ``fakes`` and ``real`` there are only labels.
         """
         settings = self.settings
         weights = self.discriminator.drawn(theta_d, self.rng["weights"])
@@ -159,7 +160,7 @@ class Conditionals(Draws):
                 real_logits.view(*prior.shape, -1), fake_logits, prior, self.data_size, self.game, settings.real_target
             )
             if self.consensus > 0:
-                log_p = log_p + self._consensus(logits[0]).view(prior.shape)
+                log_p = log_p + self._consensus(logits[0], weights, plain).view(prior.shape)
         if labelled is not None and self.labels is not None:
             size = len(self.labels.indices)
             weight = self.data_size / size if settings.label_weight is None else settings.label_weight
@@ -168,12 +169,16 @@ class Conditionals(Draws):
         self._remember("discriminators", log_p - prior, (2, 3))
         return self._joined(log_p, (2, 3), self.everyone.generators).flatten()
 
-    def _consensus(self, logits: Tensor) -> Tensor:
+    def _consensus(self, logits: Tensor, weights: Tensor, plain: Tensor | None) -> Tensor:
         """What the labels that all chains together give to the same unlabelled points are worth to each chain.
 
-        They count more and more from the start to the middle of the burn-in; what is sampled after it stands still.
+        What gave the ``logits`` is labelled or, if given, the points as they are, ``plain``, without noise on layers.
+        The labels count more and more from the start to the middle of the burn-in; what is sampled after it stands
+        still.
         """
-        labels = agreed(self.everyones(logits.detach().softmax(-1), "discriminators"))
+        with torch.no_grad():
+            said = logits if plain is None else self.discriminator(weights, plain, noisy=False)[..., : self.classes]
+            labels = agreed(self.everyones(said.softmax(-1), "discriminators"))
         weight = self.consensus * min(1.0, 2 * self.iteration / max(1, self.settings.burn_in))
         return consensus_log_likelihood(logits, labels, self.data_size, weight)
 
@@ -208,16 +213,18 @@ class Conditionals(Draws):
 
         ``indices`` are those of the real points, a row for each of them on all ranks.
         """
-        fakes = real = None
+        fakes = real = plain = None
         if self.settings.generators > 0:
             faced = self.faced("generators", stream)
             noise = self._noise_batches(stream, faced)
             with torch.no_grad():
                 fakes = self.fakes(self.rows(self.generators.theta, faced), noise)
             real = self.shown(indices, stream)
+            if self.consensus > 0 and self.settings.consensus_on == "plain":
+                plain = self.points(self.own(indices, "discriminators"))
         labelled = self.labelled_batches(stream, moving)
         theta = self.rows(self.discriminators.theta, moving).detach().requires_grad_()
-        log_p = self.discriminator_log_posterior(theta, fakes, real, labelled)
+        log_p = self.discriminator_log_posterior(theta, fakes, real, labelled, plain)
         return torch.autograd.grad(log_p.sum(), theta)[0], log_p.detach()
 
     def _noise_batches(self, stream: str | None, chosen: Chosen) -> Tensor:

@@ -87,6 +87,7 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
         "mnist": {
             "jitter": 1.0,
             "consensus": 1.0,
+            "consensus_on": "plain",
             "generator_width": 16,
             "discriminator_width": 16,
             "generator_rate": 1e-3,

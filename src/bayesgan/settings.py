@@ -20,6 +20,7 @@ Decay = Annotated[float, Field(ge=0, lt=1)]
 Side = Literal["generators", "discriminators"]
 SIDES: tuple[Side, ...] = get_args(Side)
 Family = Literal["weights", "mean-field"]
+View = Literal["shown", "plain"]
 Scan = Literal["in-turn", "random"]  # which part of the chains moves: one after the other, or one drawn at random
 
 
@@ -55,6 +56,7 @@ class Settings(BaseModel):
     jitter: NotNegative = 0.0  # how far real images are turned, stretched and moved each time they are shown: up to
     # 15°, 10 % and a fourteenth of a side with 1
     consensus: NotNegative = 0.0  # times each unlabelled point counts with the label that all chains together give it
+    consensus_on: View = "shown"  # what they label: a point as each is shown it, or as it is, without noise on layers
 
     # tricks that the paper says its baselines needed
     feature_matching: bool = False  # the generators match the mean features of real points
