@@ -70,7 +70,13 @@ METHODS: dict[PresetName, dict[ImageMethod, Values]] = {
     "fast": {},
 }
 
-COLOUR: Values = {"generators": 2, "discriminators": 2, "label_batch": 50}  # for their thousands of labels
+COLOUR: Values = {
+    "jitter": 1.0,
+    "consensus": 1.0,
+    "generators": 2,
+    "discriminators": 2,
+    "label_batch": 50,  # for their thousands of labels
+}
 
 DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
     "paper": {},
