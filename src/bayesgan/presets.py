@@ -42,6 +42,7 @@ COMMON: dict[PresetName, Values] = {
         "discriminators": 4,
         "coupling": "pairs",
         "prior_variance": 10.0,
+        "consensus_on": "plain",
         "label_weight": None,
         "label_term": "class",
         "generator_rate": 3e-4,
@@ -84,6 +85,7 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
         "digits": {
             "jitter": 1.0,
             "consensus": 1.0,
+            "consensus_on": "shown",
             "generator_rate": 1e-3,
             "discriminator_rate": 1e-3,
             "iterations": 600,
@@ -93,7 +95,6 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
         "mnist": {
             "jitter": 1.0,
             "consensus": 1.0,
-            "consensus_on": "plain",
             "generator_width": 16,
             "discriminator_width": 16,
             "generator_rate": 1e-3,
