@@ -72,12 +72,18 @@ def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
     """Against each chain's network by itself, with no noise on its layers, on the data without jitter."""
     gan = dcgan(discriminators=3, consensus=0.6, consensus_on=on, jitter=1.0, layer_noise=0.3)
     asked: list[Tensor] = []
+    learnt: list[Tensor] = []
 
     def labels(probabilities: Tensor) -> Tensor:
         asked.append(probabilities)
         return torch.full_like(probabilities[0], torch.nan)
 
+    def worth(logits: Tensor, *rest: Any) -> Tensor:
+        learnt.append(logits)
+        return consensus_log_likelihood(logits, *rest)
+
     monkeypatch.setattr("bayesgan.conditionals.agreed", labels)
+    monkeypatch.setattr("bayesgan.conditionals.consensus_log_likelihood", worth)
     indices = gan.mini_batches()
     _, log_p = gan.discriminator_gradient(indices)
     network = Discriminator(IMAGE, CLASSES, 2).double()
@@ -85,7 +91,9 @@ def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
         torch.nn.utils.vector_to_parameters(theta, network.parameters())
         expected = network(gan.data[indices[0]])[:, :CLASSES].softmax(-1)
         assert torch.allclose(found, expected) is plain
-    assert log_p.isnan().all()  # what they agree on is what counts
+    assert log_p.isnan().all()  # what they agree on is what counts, and what they are shown is what learns it
+    assert learnt[0].requires_grad
+    assert torch.allclose(learnt[0].softmax(-1), asked[0]) is not plain
 
 
 def test_all_discriminators_have_the_same_points_and_none_has_without_a_consensus() -> None:

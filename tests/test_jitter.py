@@ -97,9 +97,11 @@ def test_what_an_iteration_shows_is_changed_and_diagnostics_draw_from_their_own_
     shown: list[torch.Tensor] = []
     discriminators, generators = gan.discriminator_log_posterior, gan.generator_log_posterior
 
-    def watch_d(theta: Any, fakes: Any, real: torch.Tensor, labelled: tuple[torch.Tensor, Any]) -> torch.Tensor:
+    def watch_d(
+        theta: Any, fakes: Any, real: torch.Tensor, labelled: tuple[torch.Tensor, Any], plain: None
+    ) -> torch.Tensor:
         shown.extend([real, labelled[0]])
-        return discriminators(theta, fakes, real, labelled)
+        return discriminators(theta, fakes, real, labelled, plain)
 
     def watch_g(theta_g: Any, theta_d: Any, noise: Any, real: torch.Tensor) -> torch.Tensor:
         shown.append(real)

@@ -26,10 +26,12 @@ class Watched:
         self.labelled: list[tuple[Tensor, Tensor]] = []
         discriminators, generators = gan.discriminator_log_posterior, gan.generator_log_posterior
 
-        def watch_d(theta: Tensor, fakes: Tensor | None, real: Tensor, labelled: tuple[Tensor, Tensor]) -> Tensor:
+        def watch_d(
+            theta: Tensor, fakes: Tensor | None, real: Tensor, labelled: tuple[Tensor, Tensor], plain: None
+        ) -> Tensor:
             self.real.append(identified(gan, real))
             self.labelled.append((identified(gan, labelled[0]), labelled[1]))
-            return discriminators(theta, fakes, real, labelled)
+            return discriminators(theta, fakes, real, labelled, plain)
 
         def watch_g(theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor) -> Tensor:
             self.matched.append(identified(gan, real))
@@ -83,10 +85,10 @@ def image_run(images: Images, labelled: LabelledSet, monkeypatch: pytest.MonkeyP
     touched: list[tuple[int, int]] = []
     original = gan.discriminator_log_posterior
 
-    def watch(theta: Tensor, fakes: Tensor, real: Tensor, labels: tuple[Tensor, Tensor]) -> Tensor:
+    def watch(theta: Tensor, fakes: Tensor, real: Tensor, labels: tuple[Tensor, Tensor], plain: None) -> Tensor:
         numbers = ((labels[0][..., 0, 0, 0] + 1) * 127.5).round().long()
         touched.extend(zip(numbers.flatten().tolist(), labels[1].flatten().tolist(), strict=True))
-        return original(theta, fakes, real, labels)
+        return original(theta, fakes, real, labels, plain)
 
     if monkeypatch is not None:
         monkeypatch.setattr(gan, "discriminator_log_posterior", watch)

@@ -133,6 +133,14 @@ def test_steps_fall_for_all_systems_alike(method: ImageMethod) -> None:
     assert (settings.schedule, settings.burn_in, settings.iterations) == ("cyclical", 5_000, 6_000)
 
 
+@pytest.mark.parametrize("dataset", NAMES)
+def test_chains_of_the_fast_preset_agree_on_images_that_move(dataset: ImageSetName) -> None:
+    settings = image_settings("fast", "bayesgan", dataset)
+    on = "shown" if dataset == "digits" else "plain"
+    assert (settings.jitter, settings.consensus, settings.consensus_on) == (1.0, 1.0, on)
+    assert image_settings("fast", "dcgan", dataset).jitter == 1.0
+
+
 @pytest.mark.parametrize(("preset", "method", "dataset"), every_combination())
 def test_given_values_win(preset: PresetName, method: ImageMethod, dataset: ImageSetName) -> None:
     given = {"prior_variance": 3.5, "label_weight": 7.0, "real_batch": 9, "discriminator_width": 5, "layer_noise": 0.25}

@@ -136,9 +136,9 @@ TINY: dict[str, dict[str, Any]] = {
     "whole, parts": WHOLE | {"faced": 2, "sweep": 2, "marginal": "sum", "layer_noise": 0.1, "feature_matching": True},
     "whole, parts at random": WHOLE | {"sweep": 3, "scan": "random", "dynamics": "plain", "burn_in": 0, "faced": 1},
     "pairs": PAIRS | {"normalisation": "layer", "minibatch_discrimination": True, "label_batch": 3},
-    "pairs that agree": PAIRS
-    | {"consensus": 0.7, "consensus_on": "plain", "jitter": 1.0, "layer_noise": 0.1, "label_batch": 3},
+    "pairs that agree": PAIRS | {"consensus": 0.7, "jitter": 1.0, "label_batch": 3},
     "shared, that agree": SHARED | {"consensus": 0.7, "jitter": 1.0, "feature_matching": True},
+    "pairs that agree on plain images": PAIRS | {"consensus": 0.7, "consensus_on": "plain", "layer_noise": 0.1},
 }
 
 

@@ -112,10 +112,10 @@ class Population:
         rows = [views[start : start + len(self._names)] for start in range(0, len(views), len(self._names))]
         buffers = unflattened(statistics, self._buffer_shapes) if self.buffers else ()
         self._network.train(training)
+        noisy = noisy and training
         for noise in self._noises:
-            noise.train(training and noisy)
-        drawn = self._noise_seeds if training and noisy and self._noises else None
-        seeds = drawn(len(inputs)).tolist() if drawn else None
+            noise.train(noisy)
+        seeds = self._noise_seeds(len(inputs)).tolist() if noisy and self._noises and self._noise_seeds else None
         outputs = []
         for chain, row in enumerate(rows):
             # Not the views themselves: autograd would take writing to one for a change of all that it has saved.

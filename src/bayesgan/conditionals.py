@@ -142,8 +142,9 @@ class Conditionals(Draws):
         """log p(θ_d | X, θ_g) of every discriminator chain: Eq. 2 or 4 joined over noise batches and generators.
 
         ``real`` is (discriminator chains, n_d, *point): each chain has its own mini-batch, for a consensus its own view
-        of a common one, which is labelled as it is in ``plain``, if given. ``labelled`` are points (discriminator
-        chains, n_s, *point) and their classes. Without ``fakes`` and ``real`` there are only labels.
+        of a common one. ``plain``, of the same shape, is that common one as it is: if given, the chains label it.
+        ``labelled`` are points (discriminator chains, n_s, *point) and their classes. Without ``fakes`` and ``real``
+        there are only labels.
         """
         settings = self.settings
         weights = self.discriminator.drawn(theta_d, self.rng["weights"])
@@ -172,9 +173,9 @@ class Conditionals(Draws):
     def _consensus(self, logits: Tensor, weights: Tensor, plain: Tensor | None) -> Tensor:
         """What the labels that all chains together give to the same unlabelled points are worth to each chain.
 
-        What gave the ``logits`` is labelled or, if given, the points as they are, ``plain``, without noise on layers.
-        The labels count more and more from the start to the middle of the burn-in; what is sampled after it stands
-        still.
+        They label the points that gave the ``logits`` or, if given, the same points as they are (``plain``), without
+        noise on layers. The labels count more and more from the start to the middle of the burn-in; what is sampled
+        after it stands still.
         """
         with torch.no_grad():
             said = logits if plain is None else self.discriminator(weights, plain, noisy=False)[..., : self.classes]

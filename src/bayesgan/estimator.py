@@ -63,8 +63,8 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     Points are vectors, (n, features), or images: (n, height, width[, channels]), or (n, features) with an
     ``image_shape``. Vectors are standardised, and two-layer networks play the game. Images have the DCGAN pair, which
     takes bytes: they are taken as they are, and numbers of any other kind are scaled, so that the smallest one in
-    ``fit`` is 0 and the largest one 255; what is beyond these in a prediction is clipped. Small images are turned and
-    moved a little while training (``settings={"jitter": 0}`` leaves that out).
+    ``fit`` is 0 and the largest one 255; what is beyond these in a prediction is clipped. Images are turned and moved
+    a little while training (``settings={"jitter": 0}`` leaves that out).
 
     In ``y`` a point without a label is -1. Names of classes beside it need an array of dtype ``object``, which
     scikit-learn cannot sort into folds by class: give ``GridSearchCV`` and its like ``cv=KFold(5, shuffle=True)``.

@@ -46,7 +46,7 @@ OPTIMISED: dict[str, object] = POINT_ESTIMATE | {
     "branches": 1,
     "label_weight": None,  # the three means count alike
     "consensus": 0.0,
-    "consensus_on": "shown",
+    "consensus_on": "shown",  # the default: without a consensus it says nothing
 }
 
 IMAGE_OVERRIDES: dict[ImageMethod, dict[str, object]] = {

@@ -42,7 +42,6 @@ COMMON: dict[PresetName, Values] = {
         "discriminators": 4,
         "coupling": "pairs",
         "prior_variance": 10.0,
-        "consensus_on": "plain",
         "label_weight": None,
         "label_term": "class",
         "generator_rate": 3e-4,
@@ -74,6 +73,7 @@ METHODS: dict[PresetName, dict[ImageMethod, Values]] = {
 COLOUR: Values = {
     "jitter": 1.0,
     "consensus": 1.0,
+    "consensus_on": "plain",
     "generators": 2,
     "discriminators": 2,
     "label_batch": 50,  # for their thousands of labels
@@ -85,7 +85,6 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
         "digits": {
             "jitter": 1.0,
             "consensus": 1.0,
-            "consensus_on": "shown",
             "generator_rate": 1e-3,
             "discriminator_rate": 1e-3,
             "iterations": 600,
@@ -95,6 +94,7 @@ DATASETS: dict[PresetName, dict[ImageSetName, Values]] = {
         "mnist": {
             "jitter": 1.0,
             "consensus": 1.0,
+            "consensus_on": "plain",
             "generator_width": 16,
             "discriminator_width": 16,
             "generator_rate": 1e-3,
