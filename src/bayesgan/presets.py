@@ -147,6 +147,13 @@ def image_settings(preset: PresetName, method: ImageMethod, dataset: ImageSetNam
     return parse_settings(ImageSettings, **(chosen | values))
 
 
+def changes(preset: PresetName, method: ImageMethod, dataset: ImageSetName, settings: ImageSettings) -> dict[str, Any]:
+    """The values of ``settings`` that are not the preset's."""
+    ours = settings.model_dump(mode="json")
+    theirs = image_settings(preset, method, dataset).model_dump(mode="json")
+    return {name: value for name, value in ours.items() if value != theirs[name]}
+
+
 def described(preset: PresetName) -> dict[str, dict[str, Any]]:
     """Every value of the preset for ``bayesgan`` on MNIST, and what the other methods and data sets change."""
     reference = image_settings(preset, "bayesgan", "mnist").model_dump(mode="json")

@@ -14,12 +14,13 @@ import pytest
 from safetensors.torch import load_file
 
 from bayesgan.experiments import engines
+from bayesgan.experiments.grid import found_in
 from bayesgan.files import locked
 from tests.experiments.test_grid import tiny
 
 KILLS = int(os.environ.get("BAYESGAN_KILLS", "5"))  # random moments; more of them take longer, not other code
 PATIENCE = 400  # seconds, on a machine that has other work
-GRID = ["--datasets", "digits", "--labels", "20,50", "--methods", "dcgan,supervised", "--subsets", "2"]
+GRID = ["--datasets", "digits", "--labels", "20,50", "--methods", "bayesgan,dcgan", "--subsets", "2"]
 LOCAL = ["--workers", "2"]
 SMALL = ["generator_width=4", "discriminator_width=4", "features=8", "noise_dim=4", "iterations=100"]
 
@@ -98,6 +99,10 @@ def test_a_process_of_a_killed_grid_lets_go_of_its_run(tmp_path: Path) -> None:
     [
         (["--gpus-per-run", "1"], "--gpus-per-run is for --engine ray"),
         (["--engine", "ray", *LOCAL], "--workers is for --engine local"),
+        (["--engine", "ray", "--gpus-per-run", "1"], "does not go with --device cpu"),
+        (["--engine", "ray", "--gpus-per-run", "0", "--device", "cuda"], "does not go with --device cuda"),
+        (["--engine", "ray", "--gpus-per-run", "1.5", "--device", "cuda"], "more than a run can use"),
+        (["--engine", "ray", "--device", "cuda:1"], "give --device cuda, not cuda:1"),
         (["--labels", "1" * 5000], "is not a whole number of at least 1"),
     ],
 )
@@ -110,13 +115,15 @@ def test_options_that_would_do_nothing_are_refused(words: list[str], sentence: s
 
 def test_a_process_that_is_killed_fails_alone(tmp_path: Path) -> None:
     outcomes: dict[int, str] = {}
-    for event in engines.local(tiny(tmp_path, subsets=3), workers=2):
+    jobs = tiny(tmp_path, subsets=3)
+    for event in engines.local(jobs, workers=2):
         outcomes[event.job.task.subset] = event.status
         if event == (event.job, "running") and event.job.task.subset == 1:
             (victim,) = (each for each in multiprocessing.active_children() if each.name == event.job.name)
             victim.kill()
     assert outcomes[0] == outcomes[2] == "done"
     assert "signal 9" in outcomes[1]
+    assert "signal 9" in found_in(tmp_path, ())[jobs[1].folder].row.status  # for the tables of other grids, too
 
 
 def test_processes_end_with_whoever_stops_asking(tmp_path: Path) -> None:

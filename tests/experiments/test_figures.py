@@ -125,6 +125,13 @@ def test_systems_are_named_by_what_tells_them_apart(grid: Path) -> None:
     }
 
 
+def test_a_run_of_an_older_preset_is_another_system(grid: Path) -> None:
+    """Whatever its summary says that it changed: presets change, too."""
+    trained_with(grid / "dcgan-1", epsilon=0.5)
+    named = systems(find_runs([grid / "dcgan-0", grid / "dcgan-1"])[0])
+    assert {name: len(runs) for name, runs in named.items()} == {"DCGAN": 1, "DCGAN, epsilon=0.5": 1}
+
+
 def test_the_axes_hold_the_mean_over_runs(grid: Path) -> None:
     runs = find_runs([grid])[0]
     left, right = errors(runs).axes
@@ -183,6 +190,11 @@ def spoilt(folder: Path, name: str, **values: Any) -> None:
     (folder / name).write_text(json.dumps(content | values))
 
 
+def trained_with(folder: Path, **settings: Any) -> None:
+    """Make it a run of other settings."""
+    spoilt(folder, "config.json", settings=json.loads((folder / "config.json").read_text())["settings"] | settings)
+
+
 def test_errors_on_different_images_are_not_drawn_together(grid: Path) -> None:
     spoilt(grid / "dcgan-1", "summary.json", split="validation")
     with pytest.raises(BayesganError, match="name runs of one kind"):
@@ -211,7 +223,7 @@ def test_a_damaged_file_is_named(grid: Path, name: str, text: str) -> None:
 
 
 def test_pictures_of_the_posterior_are_not_those_of_the_ensemble(grid: Path, tmp_path: Path) -> None:
-    spoilt(grid / "cold", "summary.json", changed=ENSEMBLE)
+    trained_with(grid / "cold", **ENSEMBLE)
     files = draw(find_runs([grid / "cold", grid / "dcgan-0"])[0], tmp_path / "out")
     assert {file.stem for file in files} == {"errors-digits-20"}
 

@@ -1,11 +1,15 @@
 """Grids of small real runs: which runs there are, how one is done, what is refused."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file
 
 from bayesgan.errors import BayesganError
 from bayesgan.experiments.grid import Grid, Job, attempt, finished
@@ -80,6 +84,33 @@ def test_a_run_that_has_ended_is_not_touched(tmp_path: Path, monkeypatch: pytest
     assert attempt(job) is None
 
 
+def test_a_half_finished_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def looks(job: Job, end: int = 1000) -> int:
+        """How often the run looked whether it is still wanted, until it was killed at the ``end``."""
+        seen = count(1)
+
+        def still_wanted() -> bool:
+            if (number := next(seen)) == end:
+                raise Killed
+            return number < end
+
+        with suppress(Killed):
+            assert attempt(job, still_wanted) is None
+        return next(seen) - 1
+
+    monkeypatch.setattr("bayesgan.experiments.grid.Training", partial(Training, checkpoint_seconds=0.0))
+    (whole,), (halved,) = (tiny(tmp_path / name, systems=["bayesgan"]) for name in ("whole", "halved"))
+    in_all = looks(whole)
+    assert looks(halved, end=4) == 4
+    assert finished(halved) is None
+    assert looks(halved) < in_all
+    ours, theirs = (load_file(job.folder / "predictions.safetensors") for job in (halved, whole))
+    assert all(ours[key].equal(theirs[key]) for key in theirs)
+
+
 def test_a_run_with_other_settings_in_its_place_is_refused(tmp_path: Path) -> None:
     (job,) = tiny(tmp_path)
     attempt(job)
@@ -99,6 +130,7 @@ def test_what_goes_wrong_is_a_reason_and_not_an_exception(tmp_path: Path, monkey
     with locked(job.folder):
         monkeypatch.setattr("bayesgan.experiments.grid.PATIENCE", 0.0)
         assert "Another process" in (attempt(job) or "")
+        assert not (job.folder / "failure.txt").exists()  # it is the other process's folder
     monkeypatch.setattr(Training, "train", lambda *_: 1 / 0)
     assert attempt(job) == "ZeroDivisionError: division by zero"
     assert "1 / 0" in (job.folder / "failure.txt").read_text()

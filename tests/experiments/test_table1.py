@@ -97,6 +97,14 @@ def test_a_run_that_another_grid_has_done_meanwhile_is_done(tmp_path: Path) -> N
     assert rows_of(tmp_path) == [("dcgan", "done")] * 2
 
 
+def test_commands_are_listed_once_in_the_order_of_their_first_use(tmp_path: Path) -> None:
+    board = Board(tiny(tmp_path))
+    for command, budget in (("first", ""), ("second", ""), ("first", "little")):
+        list(fill(board, [], Made(command=command, budget=budget), tmp_path))
+    known = [json.loads(line) for line in (tmp_path / "grids.jsonl").read_text().splitlines()]
+    assert known == [{"command": "first", "budget": "little"}, {"command": "second", "budget": ""}]
+
+
 def test_a_failure_in_another_grid_is_in_the_table(tmp_path: Path) -> None:
     (failed,) = tiny(tmp_path, labels=[5000])
     reason = attempt(failed)

@@ -80,13 +80,13 @@ def table1(
     for job in jobs:
         job.task.settings  # noqa: B018  bad settings are refused before anything runs
     board = Board(jobs)
-    made = Made(command=_command(grid, out, device, budget), budget=budget)
     if engine == "local":
         environment.available(device)
         events = engines.local(board.waiting, workers or (environment.cores() if device == "cpu" else 1))
     else:
-        gpus = float(device.startswith("cuda")) if gpus_per_run is None else gpus_per_run
-        events = engines.on_ray(board.waiting, gpus)
+        events = engines.on_ray(board.waiting, _cards(gpus_per_run, device))
+    who = {"--engine": None if engine == "local" else engine, "--workers": workers, "--gpus-per-run": gpus_per_run}
+    made = Made(command=_command(grid, out, device, budget, who), budget=budget)
     if console.is_terminal:
         with Live(get_renderable=lambda: _view(board), console=console, refresh_per_second=0.5):
             deque(fill(board, events, made, out), maxlen=0)
@@ -107,13 +107,29 @@ def _one_of(known: tuple[Any, ...]) -> Any:
     return lambda word: word if word in known else None
 
 
-def _command(grid: "Grid", out: Path, device: str, budget: str) -> str:
-    """The command that makes the table again, wherever its data are."""
+def _cards(gpus_per_run: float | None, device: str) -> float:
+    """Graphics cards that Ray sets apart for a run; it numbers those of each run anew, from 0."""
+    cuda = device.startswith("cuda")
+    cards = float(cuda) if gpus_per_run is None else gpus_per_run
+    if cuda != (cards > 0):
+        raise BayesganError(
+            f"--gpus-per-run {cards:g} does not go with --device {device}: give both for graphics cards."
+        )
+    if cards > 1:
+        raise BayesganError(f"--gpus-per-run {cards:g} is more than a run can use: it uses one graphics card.")
+    if cuda and device != "cuda":
+        raise BayesganError(f"Ray chooses the graphics card of a run: give --device cuda, not {device}.")
+    return cards
+
+
+def _command(grid: "Grid", out: Path, device: str, budget: str, who: dict[str, Any]) -> str:
+    """The command that makes the table again, wherever its data are; ``who`` does it are options, None if not given."""
     words = ["bayesgan", "table1", "--datasets", ",".join(grid.datasets), "--methods", ",".join(grid.systems)]
     words += [] if grid.labels is None else ["--labels", ",".join(map(str, grid.labels))]
     words += ["--subsets", str(grid.subsets), "--preset", grid.preset]
     for name, value in grid.overrides.items():
         words += ["--set", f"{name}={json.dumps(value)}"]
+    words += [word for option, value in who.items() if value is not None for word in (option, str(value))]
     words += [] if device == "cpu" else ["--device", device]
     words += ["--budget", budget] if budget else []
     return shlex.join([*words, "--out", out.name if out.is_absolute() else str(out)])

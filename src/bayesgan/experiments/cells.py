@@ -8,9 +8,9 @@ from typing import Literal
 from scipy.special import stdtrit
 
 from bayesgan.data.images import NAMES
-from bayesgan.experiments.systems import SYSTEM_TITLES
+from bayesgan.experiments.systems import ABLATION, SYSTEM_TITLES
 
-REFERENCES = ("dcgan", "dcgan10")
+REFERENCES = ("dcgan", "dcgan10")  # that every system is compared with; the Bayesian GAN also with its ablation
 CONFIDENCE = 0.95
 
 Unit = Literal["errors", "%"]
@@ -95,7 +95,7 @@ def epoch_seconds(rows: Iterable[RunRow], dataset: str, method: str) -> float | 
 
 
 def make_pairs(rows: Iterable[RunRow]) -> list[Paired]:
-    """Every system against every other that is in ``REFERENCES``, wherever both have done the same subset."""
+    """Every system against its references, wherever both have done the same subset."""
     figures: dict[tuple[str, int, str], dict[tuple[object, ...], float]] = {}
     for row in rows:
         if row.figure is not None:
@@ -104,7 +104,7 @@ def make_pairs(rows: Iterable[RunRow]) -> list[Paired]:
     pairs = []
     for key in sorted(figures, key=_order):
         dataset, labels, method = key
-        for reference in REFERENCES:
+        for reference in (*REFERENCES, ABLATION) if method == "bayesgan" else REFERENCES:
             theirs = figures.get((dataset, labels, reference), {})
             shared = [same for same in figures[key] if same in theirs]
             if reference != method and shared:

@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
 from bayesgan.errors import BayesganError
-from bayesgan.experiments.grid import Job, attempt
+from bayesgan.experiments.grid import Job, attempt, record_failure
 
 
 class Event(NamedTuple):
@@ -43,7 +43,7 @@ def local(jobs: Sequence[Job], workers: int) -> Generator[Event, None, None]:
                 assert isinstance(sentinel, int)
                 job, process, ours = running.pop(sentinel)
                 process.join()
-                yield Event(job, _outcome(process, ours))
+                yield Event(job, _outcome(job, process, ours))
     finally:  # also where the caller stops asking: Ctrl-C
         for _, process, _ in running.values():
             process.kill()
@@ -68,13 +68,13 @@ def _work(job: Job, answer: Connection) -> None:
         answer.send(outcome)
 
 
-def _outcome(process: BaseProcess, answer: Connection) -> str:
+def _outcome(job: Job, process: BaseProcess, answer: Connection) -> str:
     try:
         reason = answer.recv()
     except EOFError:
         code = process.exitcode or 0
         how = f"ended by signal {-code}" if code < 0 else f"ended with code {code}"
-        reason = f"The process {how}; was there enough memory?"
+        reason = record_failure(job, f"The process {how}; was there enough memory?")
     return "done" if reason is None else f"failed: {reason}"
 
 
@@ -90,6 +90,13 @@ def on_ray(jobs: Sequence[Job], gpus_per_run: float = 0.0) -> Generator[Event, N
         raise BayesganError("Engine 'ray' needs Ray: pip install 'bayesgan[ray]', or choose --engine local.") from None
     ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, ignore_reinit_error=True)
     try:
+        cards = ray.cluster_resources().get("GPU", 0.0)
+        if gpus_per_run > cards:
+            logging.getLogger(__name__).warning(
+                "The Ray cluster has %g graphics cards and a run asks for %g: runs wait until it has.",
+                cards,
+                gpus_per_run,
+            )
         remote = ray.remote(num_cpus=1, num_gpus=gpus_per_run, max_retries=0)(attempt)
         waiting, running = deque(jobs), dict[Any, Job]()
         while waiting or running:
@@ -99,7 +106,8 @@ def on_ray(jobs: Sequence[Job], gpus_per_run: float = 0.0) -> Generator[Event, N
                 yield Event(job, "running")
             ended, _ = ray.wait(list(running), num_returns=1)
             for future in ended:
-                yield Event(running.pop(future), _ray_outcome(ray, future))
+                job = running.pop(future)
+                yield Event(job, _ray_outcome(ray, job, future))
     finally:
         ray.shutdown()
 
@@ -112,10 +120,10 @@ def _room(resources: dict[str, float], gpus_per_run: float) -> int:
     return max(1, int(room))
 
 
-def _ray_outcome(ray: Any, future: Any) -> str:
+def _ray_outcome(ray: Any, job: Job, future: Any) -> str:
     try:
         reason = ray.get(future)
     except ray.exceptions.RayError as error:
         # The last line says what went wrong, in colours; those before it where.
-        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines()[-1]
+        reason = record_failure(job, re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines()[-1])
     return "done" if reason is None else f"failed: {reason}"

@@ -58,7 +58,7 @@ def dcgans(run: SavedRun, runs: Sequence[SavedRun]) -> list[tuple[SavedRun, int]
         ours = (run.summary.dataset, run.summary.labels, run.summary.preset)
         named = [each for each in runs if each.summary.method == method]
         found = [each for each in named if (each.summary.dataset, each.summary.labels, each.summary.preset) == ours]
-        return [each for each in found if each.summary.changed == found[0].summary.changed]
+        return [each for each in found if each.changed == found[0].changed]
 
     apart = [(each, 0) for each in like("dcgan")]
     together = [(each, chain) for each in like("dcgan10")[:1] for chain in range(each.chains)]
@@ -147,7 +147,7 @@ def _title(run: SavedRun) -> str:
 
 def _trained(run: SavedRun) -> str:
     it = run.summary
-    changes = "".join(f", {name} {value}" for name, value in it.changed.items())
+    changes = "".join(f", {name} {value}" for name, value in run.changed.items())
     return (
         f"Trained with {it.labels} labels (subset {it.subset}, seed {it.seed}, preset {it.preset}{changes}) for "
         f"{run.settings.iterations} iterations."

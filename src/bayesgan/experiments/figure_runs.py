@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from pydantic import BaseModel, Field
@@ -17,6 +18,7 @@ from bayesgan.experiments.systems import System, system_of
 from bayesgan.files import parsed, read_text
 from bayesgan.methods import IMAGE_METHODS
 from bayesgan.networks import Generator
+from bayesgan.presets import changes
 from bayesgan.rng import stream
 from bayesgan.run_config import read_config
 from bayesgan.samples import SampleSet
@@ -45,9 +47,16 @@ class SavedRun:
     evaluations: list[Evaluation]
 
     @property
+    def changed(self) -> dict[str, Any]:
+        """The settings that are not those of the preset as it is now, which may not be as it was at the time."""
+        it = self.summary
+        assert it.dataset != "own"  # read_run refuses it
+        return changes(it.preset, it.method, it.dataset, self.settings)
+
+    @property
     def system(self) -> System:
         """What it is called in Table 1."""
-        return system_of(self.summary.method, self.summary.changed)[0]
+        return system_of(self.summary.method, self.changed)[0]
 
     @property
     def chains(self) -> int:
@@ -117,17 +126,18 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[SavedRun], int]:
 def read_run(folder: Path) -> SavedRun:
     """The finished run in ``folder``."""
     config = read_config(folder)
-    if config.own is not None:
-        raise BayesganError(f"{folder} is of your own pictures: 'bayesgan report {folder}' draws its figures.")
     metrics, remedy = folder / METRICS, f"leave out {folder}"
+    summary = read_summary(folder, remedy)
+    if config.own is not None or summary.dataset == "own":
+        raise BayesganError(f"{folder} is of your own pictures: 'bayesgan report {folder}' draws its figures.")
     evaluations = [parsed(Evaluation, line, metrics, remedy) for line in read_text(metrics).splitlines()]
     if not evaluations:
         raise BayesganError(f"{metrics} is damaged (it is empty): {remedy}.")
-    return SavedRun(folder, read_summary(folder, remedy), config.settings, evaluations)
+    return SavedRun(folder, summary, config.settings, evaluations)
 
 
 def _order(run: SavedRun) -> tuple[int, int, int, int, int, int, str]:
     """Systems as they are before others that were changed."""
     it = run.summary
     method, dataset = IMAGE_METHODS.index(it.method), NAMES.index(it.dataset)
-    return dataset, it.labels, method, len(it.changed), it.subset, it.seed, str(run.folder)
+    return dataset, it.labels, method, len(run.changed), it.subset, it.seed, str(run.folder)

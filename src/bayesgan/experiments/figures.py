@@ -106,7 +106,7 @@ def systems(runs: Sequence[SavedRun]) -> dict[str, list[SavedRun]]:
     """The runs that differ in subset and seed only, by a name that says what tells the systems apart."""
     alike: dict[tuple[System, frozenset[str]], list[SavedRun]] = {}
     for run in runs:
-        system, changed = system_of(run.summary.method, run.summary.changed)
+        system, changed = system_of(run.summary.method, run.changed)
         values = {"preset": run.summary.preset} | changed
         facts = frozenset(f"{name}={json.dumps(value)}".replace('"', "") for name, value in values.items())
         alike.setdefault((system, facts), []).append(run)

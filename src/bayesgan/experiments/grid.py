@@ -195,19 +195,25 @@ def attempt(job: Job, still_wanted: Callable[[], bool] = lambda: True) -> str | 
         if not still_wanted():
             os._exit(1)  # the way of a kill, which a run survives
 
-    failure = job.folder / FAILURE
     try:
-        device = environment.use(job.device, job.threads)
         with locked(job.folder, PATIENCE):
-            failure.unlink(missing_ok=True)
-            if finished(job) is None:
-                Training(job.task, job.folder, job.data_dir, device).train(look_around)
-        return None
-    except BayesganError as error:
-        reason, trace = str(error), ""
-    except Exception as error:  # whatever it is, the other runs go on
-        reason, trace = f"{type(error).__name__}: {error}", traceback.format_exc()
+            try:
+                (job.folder / FAILURE).unlink(missing_ok=True)
+                device = environment.use(job.device, job.threads)
+                if finished(job) is None:
+                    Training(job.task, job.folder, job.data_dir, device).train(look_around)
+                return None
+            except BayesganError as error:
+                return record_failure(job, str(error))
+            except Exception as error:  # whatever it is, the other runs go on
+                return record_failure(job, f"{type(error).__name__}: {error}", traceback.format_exc())
+    except BayesganError as error:  # the folder is not for this process, which leaves no word in it
+        return str(error)
+
+
+def record_failure(job: Job, reason: str, trace: str = "") -> str:
+    """Leave the reason in the run's folder, for whoever writes a table of it, and return it as one line."""
     reason = re.sub(r"\s+", " ", reason)
     with suppress(BayesganError):  # where nothing can be written either, the reason is told all the same
-        write_text(failure, f"{reason}\n{trace}")
+        write_text(job.folder / FAILURE, f"{reason}\n{trace}")
     return reason

@@ -23,7 +23,7 @@ from bayesgan.files import write_tensors, write_text
 from bayesgan.gan import BayesianGAN
 from bayesgan.methods import ImageMethod
 from bayesgan.predictive import ModelAverage
-from bayesgan.presets import PresetName, image_settings
+from bayesgan.presets import PresetName, changes, image_settings
 from bayesgan.ranks import ALONE, Ranks
 from bayesgan.rng import stream
 from bayesgan.run_config import other_version, read_config
@@ -63,9 +63,7 @@ class Task:
     @property
     def changed(self) -> dict[str, Any]:
         """The settings that are not those of the preset."""
-        ours = self.settings.model_dump(mode="json")
-        preset = image_settings(self.preset, self.method, self._kind).model_dump(mode="json")
-        return {name: value for name, value in ours.items() if value != preset[name]}
+        return changes(self.preset, self.method, self._kind, self.settings)
 
     @property
     def identity(self) -> dict[str, Any]:

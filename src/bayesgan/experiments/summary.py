@@ -1,7 +1,7 @@
 """The summary.json of a finished run on images, read back: it may have been changed, torn or made by somebody else."""
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -26,7 +26,6 @@ class Summary(BaseModel):
     preset: PresetName
     seed: Whole
     split: Literal["test", "validation"]
-    changed: dict[str, Any]  # settings that were not the preset's
     labelled_sha256: str
     iterations: Count
     networks: Whole

@@ -161,7 +161,7 @@ def _write(board: Board, grid: Made, out: Path) -> None:
         caption = Caption(
             subsets=max(Counter((row.dataset, row.labels, row.method) for row in (each.row for each in runs)).values()),
             sizes={each.row.dataset: each.summary.train_shape for each in ended if each.summary is not None},
-            changed={(each.row.dataset, each.row.method): each.changed for each in ended if each.changed},
+            changed=[(each.row, each.changed) for each in ended if each.changed],
             machines=list(dict.fromkeys(each.machine for each in ended if each.machine is not None)),
             grids=grids,
         )
@@ -171,6 +171,6 @@ def _write(board: Board, grid: Made, out: Path) -> None:
 def _grids(grid: Made, path: Path) -> list[Made]:
     """How the runs in the folder of ``path`` were made, this grid's included, which is added to the file."""
     known = [parsed(Made, line, path, "delete it") for line in read_text(path).splitlines()] if path.exists() else []
-    grids = [*(each for each in known if each.command != grid.command), grid]
+    grids = list({each.command: each for each in [*known, grid]}.values())
     write_text(path, "".join(f"{each.model_dump_json()}\n" for each in grids))
     return grids

@@ -46,7 +46,7 @@ class Caption:
 
     subsets: int  # of the cell that has most
     sizes: dict[str, tuple[int, ...]]  # where known, of a set's training images: N, channels, height, width
-    changed: dict[tuple[str, str], dict[str, Any]]  # settings that are not the preset's, by data set and system
+    changed: list[tuple[RunRow, dict[str, Any]]]  # runs with settings that are not the preset's, and these settings
     machines: list[str]  # that the runs were made on
     grids: list[Made]
 
@@ -55,7 +55,10 @@ def write_table(rows: list[RunRow], caption: Caption, out: Path) -> None:
     """Write ``runs.csv`` and ``table1`` as ``.csv``, ``.md``, ``.tex`` and ``.html`` into the folder ``out``."""
     cells, pairs = make_cells(rows), make_pairs(rows)
     tables = [_errors(rows, cells, caption)]
-    tables += [_differences(dataset, pairs) for dataset in dict.fromkeys(each.dataset for each in pairs)]
+    for dataset in dict.fromkeys(each.dataset for each in pairs):
+        for title, references in (("Paired comparison", REFERENCES), ("What sampling adds", (ABLATION,))):
+            own = [each for each in pairs if each.dataset == dataset and each.reference in references]
+            tables += [_differences(f"{title} on {DATASET_TITLES[dataset]}", own, references)] if own else []
     page = Page("Table 1", tables, [_one_line(each.command) for each in caption.grids], _failures(rows))
     write_text(out / "runs.csv", csv_text([field.name for field in fields(RunRow)], map(astuple, rows)))
     write_text(out / "table1.csv", csv_text(CELL_COLUMNS, map(_csv_row, cells)))
@@ -142,14 +145,33 @@ def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list
         f"Of {len(rows)} runs {done} are done and {failed} failed.",
         f"Preset: {presets}. Iterations: {iterations}.",
     ]
-    changed: dict[str, list[str]] = {}
-    for (dataset, method), values in caption.changed.items():
-        words = ", ".join(f"{name} {json.dumps(value)}" for name, value in values.items())
-        changed.setdefault(words, []).append(f"{SYSTEM_TITLES[method]} on {DATASET_TITLES[dataset]}")
-    making += [f"Not as in the preset: {words} ({', '.join(where)})." for words, where in changed.items()]
+    making += _changes(rows, caption.changed)
     making += [f"Hardware of a run: {_one_line('; '.join(caption.machines))}."] if caption.machines else []
-    making += dict.fromkeys(_one_line(each.budget) for each in caption.grids)
-    return [" ".join(reading), " ".join(making).strip()]
+    making += dict.fromkeys(_one_line(each.budget) for each in caption.grids if each.budget)
+    return [" ".join(reading), " ".join(making)]
+
+
+def _changes(rows: list[RunRow], changed: list[tuple[RunRow, dict[str, Any]]]) -> list[str]:
+    """A sentence for each choice of settings that is not the preset's, with the systems that have it.
+
+    Their numbers of labels are named where not all runs of a system on a data set have it.
+    """
+    having: dict[str, dict[tuple[str, str], list[RunRow]]] = {}
+    for row, values in changed:
+        words = ", ".join(f"{name} {json.dumps(value)}" for name, value in values.items())
+        having.setdefault(words, {}).setdefault((row.dataset, row.method), []).append(row)
+    sentences = []
+    for words, places in having.items():
+        where = []
+        for (dataset, method), own in places.items():
+            name = f"{SYSTEM_TITLES[method]} on {DATASET_TITLES[dataset]}"
+            if any((row.dataset, row.method) == (dataset, method) and row not in own for row in rows):
+                name += (
+                    f" with {', '.join(f'{labels:,}' for labels in dict.fromkeys(row.labels for row in own))} labels"
+                )
+            where.append(name)
+        sentences.append(f"Not as in the preset: {words} ({'; '.join(where)}).")
+    return sentences
 
 
 def _iterations(rows: list[RunRow], dataset: str) -> str:
@@ -165,10 +187,11 @@ def _iterations(rows: list[RunRow], dataset: str) -> str:
     return f"{DATASET_TITLES[dataset]} {', '.join(parts) or 'not known yet'}"
 
 
-def _differences(dataset: str, pairs: list[Paired]) -> Table:
-    """The systems against each reference on the same subsets of a data set."""
-    own = {(each.labels, each.method, each.reference): each for each in pairs if each.dataset == dataset}
-    references = [each for each in REFERENCES if any(key[2] == each for key in own)]
+def _differences(title: str, pairs: list[Paired], references: tuple[str, ...]) -> Table:
+    """Systems against each of the ``references`` that they have, on the same subsets of one data set."""
+    dataset = pairs[0].dataset
+    own = {(each.labels, each.method, each.reference): each for each in pairs}
+    references = tuple(each for each in references if any(key[2] == each for key in own))
     counts = list(dict.fromkeys(labels for labels, _, _ in own))
     lines = []
     for labels in counts:
@@ -195,16 +218,15 @@ def _differences(dataset: str, pairs: list[Paired]) -> Table:
         f"{CONFIDENCE:.0%} confidence interval (Student’s t), below 0 where the system is better; ratio of the mean "
         "errors; number of subsets on which the system is better, where a tie is half."
     )
-    return Table(f"Paired comparison on {DATASET_TITLES[dataset]}", columns, lines, [caption])
+    return Table(title, columns, lines, [caption])
 
 
 def _compared(pair: Paired | None) -> list[Entry]:
     if pair is None:
         return [Entry()] * 3
-    difference = _number(pair.dataset, pair.difference, "+")
-    if pair.interval is not None:
-        low, high = (_number(pair.dataset, each, "+") for each in pair.interval)
-        difference += f" ({low} to {high})"
+    difference, *ends = (_signed(pair.dataset, each) for each in (pair.difference, *(pair.interval or ())))
+    if ends:
+        difference += f" ({' to '.join(ends)})"
     return [Entry(difference), Entry(_ratio(pair.ratio)), Entry(f"{pair.wins:g} of {pair.pairs}")]
 
 
@@ -221,10 +243,19 @@ def _failures(rows: list[RunRow]) -> list[str]:
     ]
 
 
-def _number(dataset: str, value: float, sign: str = "") -> str:
+def _number(dataset: str, value: float) -> str:
     """As the paper prints errors: one decimal, but whole numbers of misclassifications from 10 on."""
-    decimals = 0 if unit(dataset) == "errors" and abs(value) >= 9.95 else 1
-    return f"{value:{sign}z.{decimals}f}".replace("-", "−")
+    return f"{value:.{0 if _whole(dataset, value) else 1}f}"
+
+
+def _signed(dataset: str, value: float) -> str:
+    """A difference of errors, with a decimal more where it is of percentages: intervals may end near 0."""
+    decimals = 2 if unit(dataset) == "%" else 0 if _whole(dataset, value) else 1
+    return f"{value:+z.{decimals}f}".replace("-", "−")
+
+
+def _whole(dataset: str, value: float) -> bool:
+    return unit(dataset) == "errors" and abs(value) >= 9.95
 
 
 def _spread(dataset: str, mean: float | None, two_sd: float | None) -> str:
