@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROWS, EACH = 6, 10  # generators of a panel, and the pictures of each
-SHEETS, SIDE = 4, 8  # sheets of samples, of SIDE × SIDE pictures
+SHEETS, SIDE = 4, 8  # sheets of samples, of at most SIDE × SIDE pictures
+ACROSS = 256  # pixels of all pictures in a row of a sheet, at most: files of a moderate size
 MEAN_OF = 256  # pictures in a mean picture
 
 # in dots
@@ -92,8 +93,9 @@ def generators(run: SavedRun, beside: Sequence[tuple[SavedRun, int]]) -> "Figure
 
 def samples(run: SavedRun) -> "Figure":
     """Figures 6 to 9: sheets of samples from generators of one posterior."""
-    drawn = latest(run, SHEETS, SIDE**2)
-    sheets = [sheet(each.pictures.unflatten(0, (SIDE, SIDE)), _name(each, ", ")) for each in drawn]
+    side = _side(run)
+    drawn = latest(run, SHEETS, side**2)
+    sheets = [sheet(each.pictures.unflatten(0, (side, side)), _name(each, ", ")) for each in drawn]
     caption = f"Each panel is one generator of the same Bayesian GAN. {_trained(run)}"
     return _figure(
         [sheets[start : start + 2] for start in range(0, len(sheets), 2)],
@@ -111,9 +113,9 @@ def styles(run: SavedRun) -> "Figure":
     pictures = run.pictures(last, noise.expand(run.chains, -1, -1))
     means = pictures.double().mean(1)
     first, second, distance = most_different(means)
-    pair = [first, second]
+    pair, side = [first, second], _side(run)
     sheets = [
-        sheet(pictures[chain, : SIDE**2].unflatten(0, (SIDE, SIDE)), f"iteration {last}, chain {chain + 1}")
+        sheet(pictures[chain, : side**2].unflatten(0, (side, side)), f"iteration {last}, chain {chain + 1}")
         for chain in pair
     ]
     factor = max(1, MEAN_SIDE // means.shape[-1])
@@ -127,6 +129,11 @@ def styles(run: SavedRun) -> "Figure":
         f"(root mean square). {_trained(run)}"
     )
     return _figure([sheets], f"{_title(run)}: two generators of one posterior", caption)
+
+
+def _side(run: SavedRun) -> int:
+    """Pictures in a row and in a column of a sheet."""
+    return max(2, min(SIDE, ACROSS // run.summary.train_shape[-1]))
 
 
 def most_different(means: Tensor) -> tuple[int, int, float]:
