@@ -22,7 +22,10 @@ KILLS = int(os.environ.get("BAYESGAN_KILLS", "5"))  # random moments; more of th
 PATIENCE = 400  # seconds, on a machine that has other work
 GRID = ["--datasets", "digits", "--labels", "20,50", "--methods", "bayesgan,dcgan", "--subsets", "2"]
 LOCAL = ["--workers", "2"]
-SMALL = ["generator_width=4", "discriminator_width=4", "features=8", "noise_dim=4", "iterations=100"]
+SMALL = [
+    *("generators=2", "discriminators=2", "generator_width=4", "discriminator_width=4"),
+    *("features=8", "noise_dim=4", "iterations=100"),
+]
 
 
 def command(out: Path, *more: str) -> list[str]:
