@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from bayesgan import environment
-from bayesgan.errors import BayesganError
-from bayesgan.experiments.synthetic import Plan, run
-from bayesgan.files import write_text
+from bayesgan.base import environment
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import write_text
+from bayesgan.paper.synthetic import Plan, run
 
 RESULTS = Path(__file__).parents[1] / "results" / "synthetic"
 RUNS = Path("ablations")

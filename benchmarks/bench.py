@@ -20,12 +20,12 @@ from typing import Any
 
 import torch
 
-from bayesgan import environment
-from bayesgan.errors import BayesganError
-from bayesgan.files import write_text
-from bayesgan.predictive import ModelAverage
-from bayesgan.ranks import together
-from bayesgan.samples import SampleSet
+from bayesgan.base import environment
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import write_text
+from bayesgan.posterior.average import ModelAverage
+from bayesgan.posterior.samples import SampleSet
+from bayesgan.sampler.distributed import together
 from benchmarks import synthetic
 from benchmarks.workload import COMMON, DCGAN, EXACT, MINIBATCHED, SHAPE, flops, kernels_alone, prepared, seconds
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from bayesgan import environment
+from bayesgan.base import environment
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import locked, write_text
 from bayesgan.data.images import ImageSetName, default_folder
-from bayesgan.errors import BayesganError
-from bayesgan.experiments.images import Task, Training
-from bayesgan.files import locked, write_text
+from bayesgan.runs.images import Task, Training
 from benchmarks import digits_cases, mnist_cases
 
 RUNS = Path("choices")

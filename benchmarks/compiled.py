@@ -12,8 +12,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from bayesgan import environment
-from bayesgan.networks import Discriminator, Generator
+from bayesgan.base import environment
+from bayesgan.networks.dcgan import Discriminator, Generator
 from benchmarks.workload import CLASSES, SHAPE, seconds
 
 BATCH, WIDTH, NOISE_DIM, REPETITIONS, TIMES = 64, 16, 100, 5, 10

@@ -17,15 +17,15 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from bayesgan import environment
+from bayesgan.base import environment
+from bayesgan.base.files import replacing, write_text
 from bayesgan.data.images import default_folder, load
 from bayesgan.data.labels import labelled_set
-from bayesgan.experiments.images import image_gan
-from bayesgan.experiments.systems import DATASET_TITLES
-from bayesgan.files import replacing, write_text
-from bayesgan.gan import BayesianGAN
-from bayesgan.presets import image_settings
-from bayesgan.settings import Settings
+from bayesgan.runs.images import image_gan
+from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.settings.presets import image_settings
+from bayesgan.settings.settings import Settings
+from bayesgan.settings.systems import DATASET_TITLES
 from benchmarks.choices import STUDIES, Study
 from benchmarks.workload import seconds
 

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bayesgan import environment
-from bayesgan.networks import Convolution, TransposedConvolution, channels_last
+from bayesgan.base import environment
+from bayesgan.networks.layers import Convolution, TransposedConvolution, channels_last
 
 CASES = ((28, 16, 32), (8, 32, 32))  # pixels of a side, channels, images
 REPETITIONS = 100

@@ -2,7 +2,7 @@
 
 python -m benchmarks.one_call
 
-`vmap` turns convolutions of many chains into grouped ones; :class:`bayesgan.chains.Population` runs convolutional
+`vmap` turns convolutions of many chains into grouped ones; `bayesgan.sampler.population` runs convolutional
 networks one after another. The ratio is of medians of alternating repetitions, above 1 where one call is faster.
 """
 
@@ -15,9 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from bayesgan import environment, networks
-from bayesgan.chains import Population, unflattened
-from bayesgan.networks import Discriminator, Generator, Shape
+from bayesgan.base import environment
+from bayesgan.networks import layers
+from bayesgan.networks.dcgan import Discriminator, Generator, Shape
+from bayesgan.sampler.population import Population, unflattened
 
 CASES: tuple[tuple[Shape, int, int], ...] = (
     ((1, 8, 8), 32, 1),
@@ -41,11 +42,11 @@ def in_one_call(network: nn.Module, population: Population, theta: Tensor, input
     def single(parameters: dict[str, Tensor], statistics: dict[str, Tensor], images: Tensor) -> Tensor:
         return functional_call(network, parameters | statistics, (images,))
 
-    kept, networks.channels_last = networks.channels_last, lambda images: images  # vmap knows no layouts
+    kept, layers.channels_last = layers.channels_last, lambda images: images  # vmap knows no layouts
     try:
         return torch.vmap(single)(population.named(theta), own, inputs)
     finally:
-        networks.channels_last = kept
+        layers.channels_last = kept
 
 
 def seconds(forward: Callable[[Tensor], Tensor], theta: Tensor) -> float:

@@ -10,8 +10,8 @@ from typing import Any
 
 from torch.profiler import ProfilerActivity, profile
 
-from bayesgan import environment
-from bayesgan.gan import BayesianGAN
+from bayesgan.base import environment
+from bayesgan.sampler.gan import BayesianGAN
 from benchmarks import synthetic, workload
 
 Kinds = dict[str, Iterable[str]]

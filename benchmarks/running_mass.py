@@ -10,8 +10,8 @@ differ from 1 by the discretisation alone, (4−2α)/(4−2α−ηλ/M).
 
 import torch
 
-from bayesgan import dynamics
-from bayesgan.dynamics import Adam, State
+from bayesgan.sampler import sghmc
+from bayesgan.sampler.sghmc import Adam, State
 
 CHAINS, STEPS, ALPHA = 20_000, 2_000, 0.5
 CURVATURE = torch.logspace(-1, 1, 10, dtype=torch.double)
@@ -28,12 +28,12 @@ def ratios(running: bool, beta2: float) -> tuple[float, float, float]:
     state.second_moment[:] = CURVATURE**2 * target
     state.adam_steps.fill_(10**6)
     adam = Adam(rate=1.0, betas=(0.5, beta2), epsilon=1e-3, data_size=1)
-    state.preconditioner = dynamics.mass(state, adam).rsqrt()
+    state.preconditioner = sghmc.mass(state, adam).rsqrt()
     for _ in range(STEPS):
         gradient = -CURVATURE * state.theta
         if running:
-            dynamics.update_running_mass(state, gradient, adam)
-        dynamics.sghmc_step(state, gradient, ETA, ALPHA, 1.0, dynamics.noise_seeds(rng, 10))
+            sghmc.update_running_mass(state, gradient, adam)
+        sghmc.sghmc_step(state, gradient, ETA, ALPHA, 1.0, sghmc.noise_seeds(rng, 10))
     variance = state.theta.var(0) / target
     fourth = (state.theta**4).mean(0) / (3 * state.theta.var(0) ** 2)
     return variance[0].item(), variance[-1].item(), fourth.mean().item()

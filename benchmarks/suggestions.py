@@ -17,14 +17,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesgan import environment
+from bayesgan.base import environment
+from bayesgan.base.files import locked, replacing, write_text
 from bayesgan.data.images import Images, ImageSetName, default_folder, load
 from bayesgan.data.labels import LabelledImages, LabelledSet, hashed, labelled_set
-from bayesgan.experiments.images import Task, Training
-from bayesgan.experiments.systems import DATASET_TITLES
-from bayesgan.files import locked, replacing, write_text
-from bayesgan.suggestions import suggested
-from bayesgan.trained import load as load_run
+from bayesgan.posterior.posterior import load as load_run
+from bayesgan.posterior.suggest import suggested
+from bayesgan.runs.images import Task, Training
+from bayesgan.settings.systems import DATASET_TITLES
 
 RESULTS = Path(__file__).parents[1] / "results" / "suggestions"
 RUNS = Path("suggestions")

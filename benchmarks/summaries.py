@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bayesgan.files import read_text
+from bayesgan.base.files import read_text
 
 COLUMNS = (
     "data, labels, subset",

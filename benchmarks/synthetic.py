@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from bayesgan.data.synthetic import synthetic
-from bayesgan.gan import BayesianGAN
-from bayesgan.networks import mlp
-from bayesgan.settings import Settings
+from bayesgan.networks.mlp import mlp
+from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.settings.settings import Settings
 
 REPETITIONS, ITERATIONS = 7, 10
 BURN_IN = 150  # cold networks diverge when they are sampled

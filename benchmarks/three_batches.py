@@ -14,9 +14,9 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from bayesgan import environment
-from bayesgan.chains import Population
-from bayesgan.networks import Discriminator, Shape
+from bayesgan.base import environment
+from bayesgan.networks.dcgan import Discriminator, Shape
+from bayesgan.sampler.population import Population
 
 CASES: tuple[tuple[Shape, int, float], ...] = (
     ((1, 8, 8), 32, 0.0),

@@ -12,10 +12,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bayesgan import environment
-from bayesgan.experiments.images import Task, Training
-from bayesgan.files import write_text
-from bayesgan.methods import ImageMethod
+from bayesgan.base import environment
+from bayesgan.base.files import write_text
+from bayesgan.runs.images import Task, Training
+from bayesgan.settings.methods import ImageMethod
 from benchmarks.bench import LATEST
 
 RUNS = Path("frontier")

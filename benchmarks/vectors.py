@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from bayesgan import BayesGANClassifier
-from bayesgan.files import write_text
+from bayesgan.base.files import write_text
 
 RESULTS = Path(__file__).parents[1] / "results" / "vectors.md"
 SETS = {

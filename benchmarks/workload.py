@@ -9,11 +9,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 from torch.utils.flop_counter import FlopCounterMode
 
-from bayesgan.draws import Labels
-from bayesgan.gan import BayesianGAN
-from bayesgan.networks import Discriminator, Generator
-from bayesgan.ranks import ALONE, Ranks
-from bayesgan.settings import ImageSettings
+from bayesgan.networks.dcgan import Discriminator, Generator
+from bayesgan.sampler.distributed import ALONE, Ranks
+from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.sampler.minibatches import Labels
+from bayesgan.settings.settings import ImageSettings
 
 SHAPE, CLASSES, IMAGES, LABELLED = (1, 28, 28), 10, 10_000, 100
 BURN_IN = 2

@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize("name", ["bayesgan.trained", "bayesgan.scores"])
+@pytest.mark.parametrize("name", ["bayesgan.posterior.posterior", "bayesgan.posterior.scores"])
 def test_examples(name: str) -> None:
     found = doctest.testmod(import_module(name))
     assert found.attempted > 0

@@ -10,20 +10,20 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayesgan.errors import BayesganError
-    from bayesgan.estimator import BayesGANClassifier
-    from bayesgan.predictive import Uncertainty
-    from bayesgan.trained import Posterior, load
+    from bayesgan.base.errors import BayesganError
+    from bayesgan.estimator.classifier import BayesGANClassifier
+    from bayesgan.posterior.average import Uncertainty
+    from bayesgan.posterior.posterior import Posterior, load
 
 __version__ = version("bayesgan")
 __all__ = ["BayesGANClassifier", "BayesganError", "Posterior", "Uncertainty", "__version__", "load"]
 
 _PLACES = {
-    "BayesGANClassifier": "bayesgan.estimator",
-    "BayesganError": "bayesgan.errors",
-    "Posterior": "bayesgan.trained",
-    "Uncertainty": "bayesgan.predictive",
-    "load": "bayesgan.trained",
+    "BayesGANClassifier": "bayesgan.estimator.classifier",
+    "BayesganError": "bayesgan.base.errors",
+    "Posterior": "bayesgan.posterior.posterior",
+    "Uncertainty": "bayesgan.posterior.average",
+    "load": "bayesgan.posterior.posterior",
 }
 
 

@@ -1,7 +1,7 @@
 import cv2
 import pytest
 
-from tests.data.pictures import Detector
+from tests.helpers.pictures import Detector
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.data import celeba
-from bayesgan.errors import BayesganError
-from tests.data.pictures import NO_FACE, ONE_FACE, write_celeba
-from tests.data.real import real
+from tests.helpers.pictures import NO_FACE, ONE_FACE, write_celeba
+from tests.helpers.real import real
 
 GREYS = [(ONE_FACE, "0"), (NO_FACE, "0"), (ONE_FACE, "1"), (ONE_FACE, "2"), (ONE_FACE, "0"), (NO_FACE, "2")]
 

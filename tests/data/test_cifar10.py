@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.data import cifar10
-from bayesgan.errors import BayesganError
-from tests.data.real import real
+from tests.helpers.real import real
 
 COUNT = 20
 

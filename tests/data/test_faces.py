@@ -6,10 +6,10 @@ import cv2
 import numpy as np
 import pytest
 
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import open_tensors
 from bayesgan.data import faces
-from bayesgan.errors import BayesganError
-from bayesgan.files import open_tensors
-from tests.data.pictures import NO_FACE, ONE_FACE, TWO_FACES, write_picture
+from tests.helpers.pictures import NO_FACE, ONE_FACE, TWO_FACES, write_picture
 
 GREYS = [ONE_FACE, NO_FACE, TWO_FACES, ONE_FACE, ONE_FACE]
 

@@ -4,9 +4,9 @@ from typing import Literal, get_args
 import numpy as np
 import pytest
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.data.images import NAMES, Images, ImageSetName, default_folder, load
-from bayesgan.errors import BayesganError
-from tests.data.real import real
+from tests.helpers.real import real
 
 Split = Literal["test", "validation"]
 

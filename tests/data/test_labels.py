@@ -3,9 +3,9 @@ import hashlib
 import numpy as np
 import pytest
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.data import digits
 from bayesgan.data.labels import labelled_set
-from bayesgan.errors import BayesganError
 
 
 @pytest.mark.parametrize(

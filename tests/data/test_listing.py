@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from bayesgan.base.errors import BayesganError
+from bayesgan.data.folder import read
 from bayesgan.data.listing import listed, printable, read_labels
-from bayesgan.data.own import read
-from bayesgan.errors import BayesganError
-from tests.data.own_folders import class_folders, flat, pictures
+from tests.helpers.own_folders import class_folders, flat, pictures
 
 
 def test_a_labels_file(tmp_path: Path) -> None:

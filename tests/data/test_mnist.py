@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.data import mnist
-from bayesgan.errors import BayesganError
 
 SHAPE = (3, 2, 2)
 VALUES = np.arange(12, dtype=np.uint8).reshape(SHAPE)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.data import svhn
-from bayesgan.errors import BayesganError
-from tests.data.real import real
+from tests.helpers.real import real
 
 COUNT = 20
 IMAGES = np.random.default_rng(0).integers(256, size=(32, 32, 3, COUNT), dtype=np.uint8)

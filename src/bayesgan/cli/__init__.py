@@ -8,22 +8,22 @@ import torch
 import typer
 
 from bayesgan import __version__
-from bayesgan.cli import data, explore, figures, images, report, synthetic, table1, trained
-from bayesgan.cli.shared import say
-from bayesgan.errors import BayesganError
+from bayesgan.base.errors import BayesganError
+from bayesgan.cli import data, explore, figures, predict, report, synthetic, table1, train
+from bayesgan.cli.options import say
 
 app = typer.Typer(
     help="Bayesian GANs: posteriors over the weights of generators and discriminators, sampled by SGHMC.",
     add_completion=False,
     rich_markup_mode="rich",
 )
-app.command()(images.demo)
-app.command()(images.train)
-app.command()(images.presets)
-app.command()(trained.predict)
-app.command()(trained.suggest)
-app.command()(trained.generate)
-app.command()(trained.evaluate)
+app.command()(train.demo)
+app.command()(train.train)
+app.command()(train.presets)
+app.command()(predict.predict)
+app.command()(predict.suggest)
+app.command()(predict.generate)
+app.command()(predict.evaluate)
 app.command()(explore.explore)
 app.command()(report.report)
 app.command()(table1.table1)

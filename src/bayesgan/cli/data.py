@@ -8,10 +8,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from bayesgan.data import checking, downloads
-from bayesgan.data.fetching import File
+from bayesgan.base.errors import BayesganError
+from bayesgan.data import check as check_files
+from bayesgan.data import sources
+from bayesgan.data.download import File
 from bayesgan.data.images import NAMES, ImageSetName, default_folder, load
-from bayesgan.errors import BayesganError
 
 app = typer.Typer(help="Get the image sets, and check what is there.", no_args_is_help=True)
 
@@ -50,7 +51,7 @@ def check(
     folder = data_dir or default_folder()
     damaged = []
     for name in _known(names or NAMES):
-        findings = checking.check(name, folder)
+        findings = check_files.check(name, folder)
         damaged += [finding.note for finding in findings if finding.state == "damaged"]
         if name == "digits":
             print("digits: comes with scikit-learn")
@@ -75,8 +76,8 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Write an image set as PNG files in folders, to try out what your own pictures would do."""
-    from bayesgan.data.folders import write_folders
     from bayesgan.data.labels import LabelledImages, labelled_set
+    from bayesgan.data.write import write_folders
 
     images = load(name, data_dir or default_folder())
     data = LabelledImages(images, labelled_set(name, images.train_labels, labels, subset))
@@ -104,7 +105,7 @@ def _get(name: str, folder: Path) -> None:
                 tasks[file] = progress.add_task(file.name, total=file.size)
             progress.update(tasks[file], completed=done)
 
-        downloads.get(name, folder, report)
+        sources.get(name, folder, report)
 
 
 def _progress() -> Progress:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.cli.data import DataDir
-from bayesgan.cli.shared import Device, say
+from bayesgan.cli.options import Device, say
 from bayesgan.data.images import default_folder
 from bayesgan.data.labels import LabelledImages
-from bayesgan.errors import BayesganError
 
 
 def explore(
@@ -32,9 +32,9 @@ def explore(
         if error.name != "gradio":
             raise
         raise BayesganError("Gradio is missing: pip install 'bayesgan[explore]'.") from None
-    from bayesgan.experiments.images import data_of_run
-    from bayesgan.explore.explorer import Explorer
-    from bayesgan.trained import load
+    from bayesgan.explore.answers import Explorer
+    from bayesgan.posterior.posterior import load
+    from bayesgan.runs.images import data_of_run
 
     posterior = load(run, device)
     data: LabelledImages | BayesganError

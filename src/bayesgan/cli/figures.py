@@ -16,8 +16,8 @@ def figures(
     sheets of samples, two chains side by side, and generators beside DCGANs where there are runs of 'dcgan' or
     'dcgan10' with as many labels.
     """
-    from bayesgan.experiments.figure_runs import find_runs  # takes a second, which --help need not
-    from bayesgan.experiments.figures import draw
+    from bayesgan.paper.figures import draw
+    from bayesgan.runs.saved import find_runs  # takes a second, which --help need not
 
     finished, unfinished = find_runs(runs)
     print(f"Finished runs: {len(finished)}; unfinished ones, left out: {unfinished}.")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from bayesgan import environment
+from bayesgan.base import environment
 from bayesgan.cli.data import DataDir
-from bayesgan.cli.shared import Device, progress_bar
+from bayesgan.cli.options import Device, progress_bar
 from bayesgan.data.images import default_folder
 
 if TYPE_CHECKING:
-    from bayesgan.experiments.images import Training
+    from bayesgan.runs.images import Training
 
 
 def report(
@@ -26,8 +26,8 @@ def report(
 
     The page is one file that needs nothing but a browser. Runs with other images or labels get parts of their own.
     """
-    from bayesgan.experiments.report import write_report  # takes a second, which --help need not
-    from bayesgan.experiments.report_runs import finished
+    from bayesgan.report.report import write_report  # takes a second, which --help need not
+    from bayesgan.report.runs import finished
 
     chosen = environment.use(device, None)
     with progress_bar() as progress:

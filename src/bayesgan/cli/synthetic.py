@@ -8,16 +8,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from bayesgan import environment
-from bayesgan.cli.shared import Device, Iterations, Threads, console, listed, numbers, progress_bar
-from bayesgan.coupling import Coupling
+from bayesgan.base import environment
+from bayesgan.cli.options import Device, Iterations, Threads, console, listed, numbers, progress_bar
 from bayesgan.data.synthetic import SyntheticName
-from bayesgan.dynamics import Dynamics, Schedule
-from bayesgan.experiments.synthetic import Finished, Plan, run
-from bayesgan.methods import NAMES
-from bayesgan.posterior import Marginal
-from bayesgan.settings import Settings
-from bayesgan.training import Metrics
+from bayesgan.paper.synthetic import Finished, Plan, run
+from bayesgan.runs.run import Metrics
+from bayesgan.settings.methods import NAMES
+from bayesgan.settings.names import Coupling, Dynamics, Marginal, Schedule
+from bayesgan.settings.settings import Settings
 
 DEFAULTS = {name: field.default for name, field in Settings.model_fields.items()}
 
@@ -100,7 +98,7 @@ def _phases(iterations: int, burn_in: int | None, thin: int | None) -> dict[str,
 
 def _synthetic(plan: Plan, out: Path, threads: int | None, device: str) -> None:
     # matplotlib and scikit-learn take a second to import: only for commands that draw
-    from bayesgan.experiments.synthetic_figure import figure1, prior_and_posterior
+    from bayesgan.paper.figure1 import figure1, prior_and_posterior
 
     for method in plan.methods:
         plan.settings_for(method)  # bad settings are refused before anything is computed

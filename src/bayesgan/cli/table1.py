@@ -11,16 +11,16 @@ from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 
-from bayesgan import environment
+from bayesgan.base import environment
+from bayesgan.base.errors import BayesganError
 from bayesgan.cli.data import DataDir
-from bayesgan.cli.shared import Device, assignment, console, listed, numbers, say
+from bayesgan.cli.options import Device, assignment, console, listed, numbers, say
 from bayesgan.data.images import NAMES, default_folder
-from bayesgan.errors import BayesganError
-from bayesgan.presets import PresetName
+from bayesgan.settings.presets import PresetName
 
 if TYPE_CHECKING:
-    from bayesgan.experiments.grid import Grid
-    from bayesgan.experiments.table1 import Board, Underway
+    from bayesgan.paper.board import Board, Underway
+    from bayesgan.paper.grid import Grid
 
 MARKS = {"running": "▸", "failed": "✗"}
 
@@ -58,11 +58,11 @@ def table1(
 
     Stopped in any way and started again, it goes on: what has ended is not repeated, the rest resumes.
     """
-    from bayesgan.experiments import engines  # takes a second, which --help need not
-    from bayesgan.experiments.grid import Grid
-    from bayesgan.experiments.systems import SYSTEMS
-    from bayesgan.experiments.table1 import Board, fill
-    from bayesgan.experiments.table1_output import Made
+    from bayesgan.paper.board import Board, fill
+    from bayesgan.paper.grid import Grid
+    from bayesgan.paper.table1 import Made
+    from bayesgan.paper.workers import local, on_ray  # takes a second, which --help need not
+    from bayesgan.settings.systems import SYSTEMS
 
     for option, given, other in (("--gpus-per-run", gpus_per_run, "ray"), ("--workers", workers, "local")):
         if given is not None and engine != other:
@@ -82,9 +82,9 @@ def table1(
     board = Board(jobs)
     if engine == "local":
         environment.available(device)
-        events = engines.local(board.waiting, workers or (environment.cores() if device == "cpu" else 1))
+        events = local(board.waiting, workers or (environment.cores() if device == "cpu" else 1))
     else:
-        events = engines.on_ray(board.waiting, _cards(gpus_per_run, device))
+        events = on_ray(board.waiting, _cards(gpus_per_run, device))
     who = {"--engine": None if engine == "local" else engine, "--workers": workers, "--gpus-per-run": gpus_per_run}
     made = Made(command=_command(grid, out, device, budget, who), budget=budget)
     if console.is_terminal:

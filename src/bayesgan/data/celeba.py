@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import read_text
 from bayesgan.data.faces import Faces, faces
-from bayesgan.data.parts import Parts, damaged, missing
-from bayesgan.errors import BayesganError
-from bayesgan.files import read_text
+from bayesgan.data.split import Parts, damaged, missing
 
 PICTURES, ATTRIBUTES, PARTITION = "img_align_celeba", "list_attr_celeba.txt", "list_eval_partition.txt"
 # The first is the highest bit of a label.

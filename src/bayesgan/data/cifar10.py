@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesgan.data.parts import Parts, damaged, hold_out, missing
+from bayesgan.data.split import Parts, damaged, hold_out, missing
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 TRAIN_FILES = tuple(f"data_batch_{number}" for number in range(1, 6))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bayesgan.data.parts import Parts, hold_out
+from bayesgan.data.split import Parts, hold_out
 
 CLASSES = tuple("0123456789")
 TEST = 500

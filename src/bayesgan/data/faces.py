@@ -13,9 +13,9 @@ import torch
 from rich.console import Console
 from rich.progress import Progress
 
-from bayesgan.environment import cores
-from bayesgan.errors import BayesganError
-from bayesgan.files import open_tensors, write_tensors
+from bayesgan.base.environment import cores
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import open_tensors, write_tensors
 
 CASCADE = "haarcascade_frontalface_default.xml"
 SCALE_FACTOR = 1.1  # between the sizes that the detector tries

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.data.images import Images
-from bayesgan.errors import BayesganError
 
 
 @dataclass(frozen=True)

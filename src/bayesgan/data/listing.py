@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bayesgan.data.pictures import SUFFIXES
-from bayesgan.errors import BayesganError
+from bayesgan.base.errors import BayesganError
+from bayesgan.data.decode import SUFFIXES
 
 UNLABELLED = ("unlabelled", "unlabeled")  # folders whose pictures are of no class
 NOT_NAMED = "not named like a picture"  # what is said of a file without such an ending

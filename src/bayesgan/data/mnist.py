@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesgan.data.parts import Parts, damaged, hold_out, missing
+from bayesgan.data.split import Parts, damaged, hold_out, missing
 
 CLASSES = tuple("0123456789")
 TRAIN, TEST, VALIDATION = 60_000, 10_000, 10_000

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesgan.data.parts import Parts, damaged, hold_out, missing
+from bayesgan.data.split import Parts, damaged, hold_out, missing
 
 CLASSES = tuple("0123456789")
 TRAIN_FILE, TEST_FILE = "train_32x32.mat", "test_32x32.mat"

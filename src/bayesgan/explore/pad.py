@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from bayesgan.errors import BayesganError
+from bayesgan.base.errors import BayesganError
 
 SIDE = 280  # pixels of the sheet
 THIN = 24  # pixels of the width of a stroke, at least

@@ -11,10 +11,10 @@ from typing import Any
 
 import gradio as gr
 
-from bayesgan.data.pictures import SUFFIXES
-from bayesgan.errors import BayesganError
-from bayesgan.explore import pad, shown
-from bayesgan.explore.explorer import NOTHING, Explorer
+from bayesgan.base.errors import BayesganError
+from bayesgan.data.decode import SUFFIXES
+from bayesgan.explore import html, pad
+from bayesgan.explore.answers import NOTHING, Explorer
 
 LARGEST_UPLOAD = "10mb"
 # A network holds the weights that it is called with: two threads would mix theirs up.
@@ -38,7 +38,7 @@ def page(explorer: Explorer, title: str) -> gr.Blocks:
                 if reason is None:
                     fill(blocks, tab, explorer)
                 else:
-                    gr.HTML(shown.sentence(reason))
+                    gr.HTML(html.sentence(reason))
     return blocks
 
 
@@ -63,8 +63,8 @@ def launch(explorer: Explorer, title: str, host: str, port: int, started: Callab
             footer_links=[],
             ssr_mode=False,
             theme=theme(),
-            css=shown.CSS,
-            head=shown.HEAD,
+            css=html.CSS,
+            head=html.HEAD,
         )
         started(address)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # then the uploads go too
@@ -91,7 +91,7 @@ def answered(ask: Callable[..., str]) -> Callable[..., str]:
             with ONE_AT_A_TIME:
                 return ask(*values)
         except BayesganError as error:
-            return shown.sentence(str(error))
+            return html.sentence(str(error))
 
     return answer
 
@@ -142,7 +142,7 @@ def _draw(_: gr.Blocks, __: gr.Tab, explorer: Explorer) -> None:
                 "A drawing is brought to the form of the training pictures; an upload is only cropped and scaled."
             )
         with gr.Column(min_width=300, scale=2):
-            verdict = gr.HTML(shown.sentence(NOTHING), elem_id="verdict")
+            verdict = gr.HTML(html.sentence(NOTHING), elem_id="verdict")
 
     @answered
     def drawn(text: Any) -> str:
@@ -159,7 +159,7 @@ def _least_sure(_: gr.Blocks, tab: gr.Tab, explorer: Explorer) -> None:
     with gr.Row():
         number = gr.Slider(6, 96, 24, step=6, label="Test images")
         by = gr.Radio(explorer.orders, value=explorer.orders[0], label="Least sure by")
-    result = gr.HTML(shown.sentence("The sampled networks look at the test images …"), elem_id="least-sure")
+    result = gr.HTML(html.sentence("The sampled networks look at the test images …"), elem_id="least-sure")
     _live([number, by], explorer.least_sure, result, tab)
 
 

@@ -1,0 +1,71 @@
+"""What the commands have in common: options, the progress bar, lists in options."""
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from bayesgan.base.errors import BayesganError
+
+console = Console(stderr=True)
+
+T = TypeVar("T")
+
+# Options that every training command takes
+Iterations = Annotated[int, typer.Option(help="Iterations of Algorithm 1.")]
+Threads = Annotated[int | None, typer.Option(help="CPU threads; one for each core by default.")]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, …")]
+
+
+def say(text: str) -> None:
+    """A line on stderr, as it is."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def progress_bar() -> Progress:
+    """A line on stderr: what, how far, how long yet, and a field ``note`` for the latest figures."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=10),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[note]}"),
+        console=console,
+    )
+
+
+def numbers(option: str, text: str, at_least: int) -> tuple[int, ...]:
+    """The whole numbers of a comma-separated option."""
+
+    def number(word: str) -> int | None:
+        return int(word) if word.isdecimal() and len(word) < 10 and int(word) >= at_least else None
+
+    return listed(option, text, number, f"a whole number of at least {at_least}")
+
+
+def listed(option: str, text: str, parse: Callable[[str], T | None], wanted: str) -> tuple[T, ...]:
+    """The parts of a comma-separated option, each once, in order."""
+    values: list[T] = []
+    for word in text.split(","):
+        value = parse(word.strip())
+        if value is None:
+            raise BayesganError(f"{option}: '{word.strip()}' is not {wanted}.")
+        if value not in values:
+            values.append(value)
+    return tuple(values)
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """Name and value of an option NAME=VALUE: JSON, or else a word."""
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise BayesganError(f"--set: '{text}' is not of the form NAME=VALUE.")
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value.strip()

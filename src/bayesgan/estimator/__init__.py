@@ -1,0 +1,1 @@
+"""The Bayesian GAN as a scikit-learn estimator."""

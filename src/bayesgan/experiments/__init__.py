@@ -1,1 +1,0 @@
-"""The experiments of Section 4, one module each."""

@@ -1,0 +1,1 @@
+"""Architectures: one module describes one network."""

@@ -1,0 +1,219 @@
+"""A grid of runs, as in Table 1: systems × data sets × label counts × labelled subsets; how one of them is done."""
+
+import json
+import os
+import re
+import traceback
+from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bayesgan.base import environment
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import locked, read_text, write_text
+from bayesgan.data.images import NAMES, ImageSetName
+from bayesgan.paper.reported import LABEL_COUNTS
+from bayesgan.paper.statistics import RunRow
+from bayesgan.runs.images import Task, Training, resumed
+from bayesgan.runs.run import ENVIRONMENTS, Metrics
+from bayesgan.runs.summary import SUMMARY, Summary, read_summary
+from bayesgan.settings.methods import IMAGE_OVERRIDES, ImageMethod
+from bayesgan.settings.presets import PresetName, image_settings
+from bayesgan.settings.systems import ABLATION, ENSEMBLE, SYSTEMS, System, system_of
+
+RUNS = "runs"  # the folder of a table's runs, each in a folder of this name:
+NAME = re.compile(
+    rf"(?P<dataset>{'|'.join(NAMES)})-(?P<labels>\d{{1,9}})-(?P<system>{'|'.join(SYSTEMS)})-(?P<subset>\d{{1,9}})"
+)
+EVALUATIONS = 20  # of a long run, for its curve; more of them would take a good part of its time
+FAILURE = "failure.txt"  # why the last try failed; below it the traceback of what should not have happened
+PATIENCE = 120.0  # seconds for a process of a grid that was killed to find out and let go of its run
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of the grid, with all that a worker on any machine needs to know."""
+
+    system: System
+    task: Task
+    folder: Path
+    data_dir: Path
+    device: str = "cpu"
+    threads: int = 1
+
+    @property
+    def name(self) -> str:
+        """What the run is called in messages."""
+        task = self.task
+        return f"{task.dataset}, {task.labels} labels, {self.system}, subset {task.subset}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What to run. ``labels`` None stands for the paper's label counts of each data set.
+
+    ``overrides`` replace values of the preset, but none that makes a system what it is: DCGAN-10 keeps its ten pairs
+    and the end of training as its only sample.
+    """
+
+    datasets: Sequence[ImageSetName]
+    systems: Sequence[System] = SYSTEMS
+    subsets: int = 10
+    labels: Sequence[int] | None = None
+    preset: PresetName = "fast"
+    overrides: dict[str, Any] = field(default_factory=dict)
+
+    def jobs(self, out: Path, data_dir: Path, device: str = "cpu", threads: int = 1) -> list[Job]:
+        """The runs, in folders of ``out``, subset after subset: every cell has a figure early on.
+
+        The seed of a run is the number of its labelled subset.
+        """
+        return [
+            Job(system, task, folder(out, task, system), data_dir.resolve(), device, threads)
+            for subset in range(self.subsets)
+            for dataset in self.datasets
+            for labels in self.labels or LABEL_COUNTS[dataset]
+            for system in self.systems
+            for task in [self._task(dataset, labels, system, subset)]
+        ]
+
+    def _task(self, dataset: ImageSetName, labels: int, system: System, subset: int) -> Task:
+        method: ImageMethod = "bayesgan" if system == ABLATION else system
+        own = IMAGE_OVERRIDES[method].keys() | (set() if method == "bayesgan" else {"burn_in", "thin"})
+        overrides = {name: value for name, value in self.overrides.items() if name not in own}
+        overrides |= ENSEMBLE if system == ABLATION else {}
+        iterations = image_settings(self.preset, method, dataset, **overrides).iterations
+        every = max(100, iterations // EVALUATIONS)
+        return Task(dataset, labels, subset, method, self.preset, subset, every=every, overrides=overrides)
+
+
+def folder(out: Path, task: Task, system: System) -> Path:
+    """Where a run goes."""
+    return out.resolve() / RUNS / f"{task.dataset}-{task.labels}-{system}-{task.subset}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of a run: its row in runs.csv, and more of it once it has ended."""
+
+    row: RunRow
+    summary: Summary | None = None
+    changed: dict[str, Any] = field(default_factory=dict)  # from the preset as it is now, the ablation's own apart
+    machine: str | None = None  # where it ended, if that is on record
+
+
+def refuse_other_settings(job: Job) -> None:
+    """Nothing that is in the folder of the run may be of another run."""
+    if (job.folder / "config.json").exists():
+        there = resumed(job.folder)
+        if there.settings != job.task.settings or there.identity != job.task.identity:
+            raise BayesganError(f"{job.folder} holds a run with other settings: choose another --out, or delete it.")
+
+
+def finished(job: Job) -> Found | None:
+    """The run if it has ended."""
+    refuse_other_settings(job)
+    if not (job.folder / "config.json").exists() or not (job.folder / SUMMARY).exists():
+        return None
+    task, remedy = job.task, f"delete {job.folder} to train again"
+    summary = read_summary(job.folder, remedy)
+    of = summary.dataset, summary.labels, summary.subset, summary.method, summary.split, summary.iterations
+    if of != (task.dataset, task.labels, task.subset, task.method, task.split, task.settings.iterations):
+        raise BayesganError(f"{job.folder / SUMMARY} is of another run: {remedy}.")
+    _, changed = system_of(task.method, task.changed)
+    return Found(_row(job, "done", summary), summary, changed, _machine(job.folder))
+
+
+def unfinished(job: Job, status: str) -> Found:
+    """A run of which there is no more to say than its status."""
+    return Found(_row(job, status, None))
+
+
+def _row(job: Job, status: str, summary: Summary | None) -> RunRow:
+    task = job.task
+    place = task.dataset, int(task.labels), job.system, task.preset, task.subset
+    if summary is None:
+        return RunRow(*place, None, None, None, None, None, None, status)
+    figures = summary.iterations, summary.test_size, summary.test_errors, summary.seconds, summary.seconds_per_epoch
+    return RunRow(*place, summary.labelled_sha256, *figures, status)
+
+
+def _machine(folder: Path) -> str | None:
+    try:
+        *_, last = json.loads(read_text(folder / ENVIRONMENTS))
+        threads = f"{last['threads']} thread{'' if last['threads'] == 1 else 's'}"
+        return f"{threads} of {last['processor']}, Python {last['python']}, torch {last['torch']}"
+    except (BayesganError, ValueError, KeyError, TypeError):  # no figure depends on it
+        return None
+
+
+def found_in(out: Path, known: Container[Path]) -> dict[Path, Found]:
+    """All runs of any grid in ``out`` that have ended or failed, but for those in the folders ``known``.
+
+    What cannot be read, or is another run than the name of its folder says, is a failed run.
+    """
+    found = {}
+    for path in sorted((out.resolve() / RUNS).glob("*")):
+        name = NAME.fullmatch(path.name)
+        if name is None or path in known:
+            continue
+        try:
+            if (path / SUMMARY).exists():
+                ended = _ended(path)
+            elif (path / FAILURE).exists():
+                raise BayesganError(read_text(path / FAILURE).partition("\n")[0])
+            else:
+                continue
+        except BayesganError as error:
+            place = name["dataset"], int(name["labels"]), name["system"], "", int(name["subset"])
+            ended = Found(RunRow(*place, None, None, None, None, None, None, f"failed: {error}"))
+        found[path] = ended
+    return found
+
+
+def _ended(path: Path) -> Found:
+    """The run in the folder ``path`` of some grid."""
+    task = resumed(path)
+    system, _ = system_of(task.method, task.changed)
+    named = folder(path.parent.parent, task, system)
+    if (named, task.split, task.seed) != (path, "test", task.subset):
+        raise BayesganError(f"{path} holds another run than its name says: move it away.")
+    ended = finished(Job(system, task, path, Path()))
+    assert ended is not None  # both files are there
+    return ended
+
+
+def attempt(job: Job, still_wanted: Callable[[], bool] = lambda: True) -> str | None:
+    """Do the run, going on with what is there; why it failed, if it did.
+
+    It is left where it is once it is not ``still_wanted``: whoever started it is gone, and may have been started again.
+    """
+
+    def look_around(iteration: int, metrics: Metrics) -> None:
+        if not still_wanted():
+            os._exit(1)  # the way of a kill, which a run survives
+
+    try:
+        with locked(job.folder, PATIENCE):
+            try:
+                (job.folder / FAILURE).unlink(missing_ok=True)
+                device = environment.use(job.device, job.threads)
+                if finished(job) is None:
+                    Training(job.task, job.folder, job.data_dir, device).train(look_around)
+                return None
+            except BayesganError as error:
+                return record_failure(job, str(error))
+            except Exception as error:  # whatever it is, the other runs go on
+                return record_failure(job, f"{type(error).__name__}: {error}", traceback.format_exc())
+    except BayesganError as error:  # the folder is not for this process, which leaves no word in it
+        return str(error)
+
+
+def record_failure(job: Job, reason: str, trace: str = "") -> str:
+    """Leave the reason in the run's folder, for whoever writes a table of it, and return it as one line."""
+    reason = re.sub(r"\s+", " ", reason)
+    with suppress(BayesganError):  # where nothing can be written either, the reason is told all the same
+        write_text(job.folder / FAILURE, f"{reason}\n{trace}")
+    return reason

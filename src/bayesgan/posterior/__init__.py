@@ -1,0 +1,1 @@
+"""What was sampled: collected networks, predictions averaged over them, and how good these are."""

@@ -1,0 +1,305 @@
+"""A trained posterior: predictions, what they are unsure of, and pictures."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bayesgan.base.environment import available
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.rng import stream
+from bayesgan.data.pixels import as_bytes
+from bayesgan.networks.build import pair
+from bayesgan.posterior.average import ModelAverage, Uncertainty, batches
+from bayesgan.posterior.samples import Sample, Samples, SampleSet
+from bayesgan.runs.record import read_config
+from bayesgan.sampler.population import Population
+from bayesgan.settings.names import Side
+from bayesgan.settings.settings import Settings
+
+Generated = tuple[int, int]  # collected iteration and chain of a generator
+
+
+class Posterior:
+    """Sampled networks, all of one architecture.
+
+    It is made by :func:`load`; iterating over it gives the posterior of each collected iteration by itself. It is not
+    for several threads at once: all chains run through one network, whose weights are put in for each.
+
+    Args:
+        settings: of the run.
+        shape: of a point: (channels, height, width), or (d,).
+        classes: names of the K classes; none for a run without labels.
+        samples: the collected weights.
+        device: to compute on.
+
+    A posterior of a few iterations, on images that are noise:
+
+    >>> import numpy as np
+    >>> from bayesgan import BayesGANClassifier
+    >>> images = np.random.default_rng(0).integers(0, 256, (40, 8, 8), np.uint8)
+    >>> labels = np.array(["left", "right"] * 4 + [-1] * 32, object)
+    >>> posterior = BayesGANClassifier(iterations=5, random_state=0).fit(images, labels).posterior_
+    >>> posterior.classes
+    ('left', 'right')
+    >>> posterior.predict_proba(images[:3]).sum(1).round(6).tolist()
+    [1.0, 1.0, 1.0]
+    >>> found = posterior.uncertainty(images[:3])
+    >>> bool((found.mutual_information <= found.total_entropy).all())
+    True
+    >>> posterior.generate(5, which=posterior.generators[-2:], seed=1).shape
+    (5, 8, 8)
+    >>> parts = [each.predict_proba(images[:1]) for each in posterior]
+    >>> len(parts) == len(posterior)
+    True
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        shape: Sequence[int],
+        classes: Sequence[str],
+        samples: Samples,
+        device: torch.device,
+    ) -> None:
+        self.settings = settings
+        self.shape = tuple(shape)
+        self.classes = tuple(classes)
+        self.samples = samples
+        self.device = device
+        generator, discriminator = pair(settings, self.shape, max(1, len(self.classes)))
+        self._generator, self._discriminator = Population(generator), Population(discriminator)
+
+    def __iter__(self) -> Iterator["Posterior"]:
+        """The same with the networks of one collected iteration, one iteration after another."""
+        for iteration in self.samples.iterations:
+            only = _Chosen(self.samples, [iteration])
+            yield Posterior(self.settings, self.shape, self.classes, only, self.device)
+
+    def __len__(self) -> int:
+        """How many iterations were collected."""
+        return len(self.samples.iterations)
+
+    # Predictions
+
+    @property
+    def doubt(self) -> Literal["mutual_information", "total_entropy"]:
+        """The field of :class:`Uncertainty` to go by: what networks disagree about, or what the only one is unsure of.
+
+        That of one network is zero everywhere. Of several it tells strange images best, and was chosen on validation
+        images (docs/uncertainty.md).
+        """
+        several = len(self) * self.settings.chains("discriminators") > 1
+        return "mutual_information" if several else "total_entropy"
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """Class probabilities (n, K), averaged over all sampled discriminators (Eq. 5).
+
+        ``x`` is (n, height, width) or (n, height, width, channels) of bytes, or (n, d) of numbers.
+        """
+        return self._average(x).probabilities.cpu().numpy()
+
+    def predict(self, x: np.ndarray) -> list[str]:
+        """The likeliest class of each point, by name."""
+        return [self.classes[index] for index in self.predict_proba(x).argmax(-1)]
+
+    def uncertainty(self, x: np.ndarray) -> Uncertainty:
+        """Entropies, mutual information, and the probability of being unlike the training data."""
+        found = self._average(x).uncertainty
+        if self.settings.game == "jensen-shannon":
+            return found
+        nothing = np.full_like(found.fake, np.nan)  # a Wasserstein critic and a plain classifier do not say
+        return Uncertainty(**(vars(found) | {"fake": nothing}))
+
+    def predict_proba_each(self, x: np.ndarray) -> np.ndarray:
+        """Class probabilities (networks, n, K) by each sampled discriminator alone."""
+        average = self._judge(x)
+        parts = []
+        for iteration in self.samples.iterations:
+            weights = self._loaded(iteration, "discriminators")
+            parts.append(average.predict(*weights)[0])
+        return torch.cat(parts).cpu().numpy()
+
+    def features(self, x: np.ndarray) -> np.ndarray:
+        """What the last sample's first discriminator sees in each point, (n, features); the point where it has none."""
+        points = self._points(x)
+        weights, statistics = self._loaded(self.samples.iterations[-1], "discriminators")
+        with torch.no_grad():
+            parts = [self._discriminator(weights[:1], batch[None], statistics[:1])[0] for batch in batches(points)]
+        features = torch.cat(parts)[:, max(1, len(self.classes)) :]
+        return (features if features.shape[1] > 0 else points.flatten(1)).cpu().numpy()
+
+    def _average(self, x: np.ndarray) -> ModelAverage:
+        average = self._judge(x)
+        for iteration in self.samples.iterations:
+            average.add(*self._loaded(iteration, "discriminators"))
+        return average
+
+    def _judge(self, x: np.ndarray) -> ModelAverage:
+        if not self.classes:
+            raise BayesganError("This run was trained without labels: it has no classes to predict.")
+        return ModelAverage(self._discriminator, len(self.classes), self._points(x))
+
+    def _points(self, x: np.ndarray) -> Tensor:
+        """``x`` as the networks take it."""
+        x = np.asarray(x)
+        if len(self.shape) == 1:
+            if x.ndim != 2 or x.shape[1:] != self.shape or not np.issubdtype(x.dtype, np.number):
+                raise BayesganError(
+                    f"Points of shape {x.shape[1:]} do not fit: this model takes {self.shape[0]} numbers."
+                )
+            return torch.tensor(x, dtype=torch.float32, device=self.device)
+        channels, height, width = self.shape
+        if x.dtype != np.uint8:
+            raise BayesganError(f"Images are given as bytes from 0 to 255 (uint8), not as {x.dtype}.")
+        if x.ndim == 3:
+            x = x[..., None]
+        if x.shape[1:] != (height, width, channels):
+            raise BayesganError(
+                f"Images of shape {x.shape[1:]} do not fit: this model takes height {height}, width {width} and "
+                f"{channels} channel{'s' if channels > 1 else ''}."
+            )
+        return torch.tensor(x.transpose(0, 3, 1, 2).copy(), device=self.device)  # a copy: it may be read-only
+
+    # Pictures
+
+    @property
+    def generators(self) -> list[Generated]:
+        """Every sampled generator, by collected iteration and chain."""
+        chains = range(self.settings.chains("generators"))
+        return [(iteration, chain) for iteration in self.samples.iterations for chain in chains]
+
+    def generate(self, n: int, which: Sequence[Generated] | None = None, seed: int = 0) -> np.ndarray:
+        """``n`` new images, bytes (n, height, width[, channels]), or vectors (n, d).
+
+        ``which`` names generators (see :attr:`generators`), all by default; they take turns, image by image.
+        """
+        if n < 1:
+            raise BayesganError(f"{n} images cannot be generated: ask for at least one.")
+        return self.draw(self.noise(n, seed), which)
+
+    def noise(self, n: int, seed: int = 0) -> Tensor:
+        """White noise (n, noise_dim), the same for the same seed."""
+        rng = stream(seed, "generate", self.device)
+        return torch.randn(n, self.settings.noise_dim, generator=rng, device=self.device)
+
+    def draw(self, noise: Tensor, which: Sequence[Generated] | None = None) -> np.ndarray:
+        """What the generators ``which``, taking turns, make of ``noise`` (n, noise_dim)."""
+        chosen = self._named(self.generators if which is None else which)
+        pictures = torch.empty(len(noise), *self.shape, device=self.device)
+        for number, (iteration, chain) in enumerate(chosen[: len(noise)]):
+            weights, statistics = self._loaded(iteration, "generators")
+            pictures[number :: len(chosen)] = self.picture(
+                weights[chain], statistics[chain], noise[number :: len(chosen)]
+            )
+        return self._as_given(pictures)
+
+    def between(self, one: Generated, other: Generated, share: float, noise: Tensor) -> np.ndarray:
+        """What weights on the straight line from generator ``one`` (share 0) to ``other`` (1) make of ``noise``."""
+        (first, its), (second, others) = (
+            tuple(part[chain] for part in self._loaded(iteration, "generators"))
+            for iteration, chain in self._named([one, other])
+        )
+        return self._as_given(self.picture(first.lerp(second, share), its.lerp(others, share), noise))
+
+    def _named(self, generators: Sequence[Generated]) -> list[Generated]:
+        """``generators``, all of which there are."""
+        everyone = self.generators
+        if not everyone:
+            raise BayesganError("This run has no generators: it learnt from its labels alone.")
+        if not generators:
+            raise BayesganError("No generator is named: give (collected iteration, chain).")
+        chosen = [(iteration, chain) for iteration, chain in generators]
+        for each in chosen:
+            if each not in everyone:
+                raise BayesganError(f"There is no generator {each}: give (collected iteration, chain).")
+        return chosen
+
+    def picture(self, weights: Tensor, statistics: Tensor, noise: Tensor) -> Tensor:
+        """G(z; θ_g) of one generator, (n, *point), each point by itself."""
+        with torch.no_grad():
+            return self._generator(weights[None], noise[None], statistics[None])[0]
+
+    def _as_given(self, points: Tensor) -> np.ndarray:
+        if len(self.shape) == 1:
+            return points.cpu().numpy()
+        images = as_bytes(points).cpu().numpy().transpose(0, 2, 3, 1)
+        return images[..., 0] if images.shape[-1] == 1 else images
+
+    def check(self) -> None:
+        """Refuse samples that are not of this architecture, or damaged."""
+        for iteration in self.samples.iterations:
+            self._loaded(iteration, "generators")
+            self._loaded(iteration, "discriminators")
+
+    def _loaded(self, iteration: int, side: Side) -> tuple[Tensor, Tensor]:
+        """Weights and statistics of the networks of one side, all of them as the settings say."""
+        population = self._generator if side == "generators" else self._discriminator
+        weights = self.samples.load(iteration, side)
+        statistics = self.samples.load(iteration, f"{side.removesuffix('s')}_statistics")
+        chains = self.settings.chains(side)
+        for part, size in ((weights, population.weights), (statistics, population.buffers)):
+            if part.shape != (chains, size) or part.dtype != torch.float32:
+                raise BayesganError(
+                    f"The {side} of iteration {iteration} do not fit the settings of their run: put the right file "
+                    "back, or train again."
+                )
+            if not part.isfinite().all():
+                raise BayesganError(
+                    f"The {side} of iteration {iteration} have weights that are not finite: put the right file back, "
+                    "or train again."
+                )
+        return weights.to(self.device), statistics.to(self.device)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Some of the collected iterations."""
+
+    samples: Samples
+    iterations: list[int]
+
+    def load(self, iteration: int, population: str) -> Tensor:
+        return self.samples.load(iteration, population)
+
+
+class Held:
+    """Samples in memory."""
+
+    def __init__(self, collected: dict[int, Sample]) -> None:
+        self.collected = collected
+
+    @property
+    def iterations(self) -> list[int]:
+        """The collected iterations, in order."""
+        return sorted(self.collected)
+
+    def load(self, iteration: int, population: str) -> Tensor:
+        """The rows of ``population``, one for each chain, at ``iteration``."""
+        return self.collected[iteration][population]
+
+
+def load(folder: str | Path, device: str = "cpu") -> Posterior:
+    """The posterior that ``bayesgan train`` left in the run folder ``folder``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import torch
+    >>> from bayesgan.runs.images import Task, Training
+    >>> task = Task("digits", labels=20, overrides={"iterations": 3, "generators": 1, "discriminators": 1})
+    >>> with TemporaryDirectory() as folder:
+    ...     training = Training(task, Path(folder), Path(), torch.device("cpu"))
+    ...     summary = training.train()
+    ...     probabilities = load(folder).predict_proba(training.images.test[:, 0])
+    >>> int((probabilities.argmax(1) != training.images.test_labels).sum()) == summary["test_errors"]
+    True
+    """
+    folder = Path(folder)
+    config = read_config(folder)
+    samples = SampleSet(folder / "samples")
+    if not samples.iterations:
+        raise BayesganError(f"{folder} holds no samples yet: its training has not got past the burn-in.")
+    return Posterior(config.settings, config.shape, config.classes, samples, available(device))

@@ -1,0 +1,272 @@
+"""Semi-supervised learning on images (Sections 2.2 and 4.2 to 4.5): from data files to a posterior and a test error."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bayesgan import __version__
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import write_tensors, write_text
+from bayesgan.base.rng import stream
+from bayesgan.data import folder as own_folder
+from bayesgan.data.contact_sheet import draw_panels, pictures
+from bayesgan.data.folder import OwnImages
+from bayesgan.data.images import Images, ImageSetName, load
+from bayesgan.data.labels import LabelledImages, LabelledSet, labelled_set
+from bayesgan.networks.build import pair
+from bayesgan.posterior.average import ModelAverage
+from bayesgan.posterior.samples import Sample
+from bayesgan.runs.record import other_version, read_config
+from bayesgan.runs.run import Metrics, Progress, Run
+from bayesgan.sampler.distributed import ALONE, Ranks
+from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.sampler.minibatches import Labels
+from bayesgan.settings.methods import ImageMethod
+from bayesgan.settings.presets import PresetName, changes, image_settings
+from bayesgan.settings.settings import ImageSettings
+
+SKIPPED = "skipped.txt"  # what is not used of a person's own pictures, and why, in the run's folder
+GENERATED = 1000  # images that the fake class is tried on
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to train on what. ``overrides`` replace values of the preset."""
+
+    dataset: ImageSetName | Literal["own"] = "mnist"
+    labels: int | Literal["all"] = 100  # N_s
+    subset: int = 0  # which labelled set
+    method: ImageMethod = "bayesgan"
+    preset: PresetName = "fast"
+    seed: int = 0
+    split: Literal["test", "validation"] = "test"  # the images that errors are counted on
+    every: int = 100  # iterations between evaluations
+    overrides: dict[str, Any] = field(default_factory=dict)
+    own: OwnImages | None = None  # the pictures of the data set "own",
+    like: ImageSetName | None = None  # and the image set whose settings suit them
+
+    @property
+    def settings(self) -> ImageSettings:
+        """Every number of the run."""
+        return image_settings(self.preset, self.method, self._kind, **self.overrides)
+
+    @property
+    def _kind(self) -> ImageSetName:
+        return self.like or self.dataset  # type: ignore[return-value]  # "own" is always like another
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The settings that are not those of the preset."""
+        return changes(self.preset, self.method, self._kind, self.settings)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What config.json says of it, beside the settings."""
+        return {key: value for key, value in asdict(self).items() if key != "overrides"}
+
+
+def resumed(folder: Path) -> Task:
+    """The task of the run in ``folder``, from its config.json."""
+    config = read_config(folder)
+    if config.version != __version__:
+        raise other_version(folder, config.version)
+    names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "every", "own", "like")
+    overrides = config.settings.model_dump(mode="json")
+    return Task(**{name: getattr(config, name) for name in names}, overrides=overrides)
+
+
+def data_of_run(folder: Path, data_dir: Path, read: LabelledImages | None = None) -> LabelledImages:
+    """The images that the run in ``folder`` was trained and tested on, refused if they have changed since.
+
+    ``read`` are the images of its task, where they have been read already.
+    """
+    task, config = resumed(folder), read_config(folder)
+    data = read or data_of(task, data_dir)
+    labels = len(data.labelled.indices)
+    there = (() if labels == 0 else data.images.classes, data.labelled.sha256, hash_of(data.images.test))
+    if there != (config.classes, config.labelled_sha256, config.test_sha256):
+        where = data_dir / task.dataset if task.own is None else task.own.images
+        raise BayesganError(
+            f"The pictures in {where} are not those that {folder} was trained on: put them back as they were, or train "
+            "again."
+        )
+    return data
+
+
+def hash_of(images: np.ndarray) -> str:
+    """The sha256 of all pixels."""
+    return hashlib.sha256(images.tobytes()).hexdigest()
+
+
+def data_of(task: Task, data_dir: Path, shape: tuple[int, ...] | None = None) -> LabelledImages:
+    """The images of the task, and which of them show their label.
+
+    Own pictures are brought to ``shape``; None: one that is chosen from them.
+    """
+    if task.own is not None:
+        return own_folder.read(task.own, shape)
+    images = load(task.dataset, data_dir, task.split)  # type: ignore[arg-type]  # not "own"
+    count = len(images.train) if task.labels == "all" else task.labels
+    return LabelledImages(images, labelled_set(task.dataset, images.train_labels, count, task.subset))
+
+
+class Training:
+    """One run on images: its data, its networks and what is measured.
+
+    Args:
+        task: what to train.
+        folder: of the run; gone on with if there is one of the same task.
+        data_dir: where the image sets are.
+        device: to compute on.
+        checkpoint_seconds: at least so long between two checkpoints.
+        ranks: the processes that share the chains, if there are several.
+        data: the images of the task, where they have been read already.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        folder: Path,
+        data_dir: Path,
+        device: torch.device,
+        checkpoint_seconds: float = 30.0,
+        ranks: Ranks = ALONE,
+        data: LabelledImages | None = None,
+    ) -> None:
+        self.task = task
+        self.folder = folder
+        self.data = data or data_of(task, data_dir)
+        self.images, self.labelled = self.data.images, self.data.labelled
+        self.test = torch.from_numpy(self.images.test).to(device)
+        self.test_labels = torch.from_numpy(self.images.test_labels).to(device)
+        self.gan = image_gan(task.settings, self.images, self.labelled, task.seed, device, ranks)
+        self.average = ModelAverage(self.gan.discriminator, self.gan.classes, self.test)
+        identity = task.identity | {
+            "shape": list(self.images.train.shape[1:]),
+            "classes": [] if self.gan.labels is None else list(self.images.classes),
+            "labelled_sha256": self.labelled.sha256,
+            "test_sha256": hash_of(self.images.test),
+        }
+        self.run = Run(self.gan, folder, identity, checkpoint_seconds)
+
+    def train(self, progress: Progress | None = None) -> dict[str, Any]:
+        """Run to the end and write what the run folder holds then; the result is ``summary.json``.
+
+        Of several ranks the first does what comes after the last iteration; the others have nothing to report.
+        """
+        if self.task.own is not None and self.gan.ranks.first:
+            write_text(self.folder / SKIPPED, "".join(f"{words}\n" for words in self.data.skipped))
+        metrics = self.run.train(self.evaluate, self.task.every, progress)
+        if not self.gan.ranks.first:
+            return {}
+        self.average.update(self.run.samples, self.gan.iteration)
+        summary = self.summary(metrics)
+        predictions = {"probabilities": self.average.probabilities.float()}
+        if self.gan.settings.game == "jensen-shannon":
+            predictions["real"] = self.average.real.float()
+        write_tensors(self.folder / "predictions.safetensors", predictions, {"split": self.task.split})
+        if self.gan.settings.generators > 0:
+            draw_panels(self.pictures(), self.folder / "panels.png")
+        write_text(self.folder / "summary.json", json.dumps(summary, indent=1) + "\n")
+        return summary
+
+    def errors(self, probabilities: Tensor) -> int:
+        """How many test images are given a wrong class."""
+        return int((probabilities.argmax(-1) != self.test_labels).sum())
+
+    def evaluate(self, gan: BayesianGAN, sample: Sample) -> Metrics:
+        """Test error of the present chains and of the model average so far, as fractions."""
+        self.average.update(self.run.samples, gan.iteration)
+        probabilities, _ = self.average.predict(sample["discriminators"], sample["discriminator_statistics"])
+        size = len(self.test)
+        record: Metrics = {"chains_error": None, "average_error": None}
+        if gan.labels is not None:
+            record["chain_errors"] = [self.errors(each) / size for each in probabilities]
+            record["chains_error"] = self.errors(probabilities.mean(0)) / size
+            if self.average.included:
+                record["average_error"] = self.errors(self.average.probabilities) / size
+        return record
+
+    def summary(self, metrics: list[Metrics]) -> dict[str, Any]:
+        """The figures of the finished run."""
+        task, settings = self.task, self.gan.settings
+        errors = None if self.gan.labels is None else self.errors(self.average.probabilities)
+        epoch = len(self.images.train) / settings.real_batch  # iterations
+        return {
+            **task.identity,
+            "changed": task.changed,
+            "labels": len(self.labelled.indices),
+            "labelled_sha256": self.labelled.sha256,
+            "iterations": settings.iterations,
+            "samples": len(self.average.included),
+            "networks": len(self.average.included) * self.gan.number("discriminators"),
+            "train_shape": list(self.images.train.shape),  # N, channels, height, width
+            "test_size": len(self.test),
+            "test_errors": errors,
+            "test_error": None if errors is None else errors / len(self.test),
+            "chain_errors": metrics[-1].get("chain_errors"),
+            **self.fake_class(),
+            "seconds": round(self.run.total_seconds, 1),
+            "seconds_per_epoch": round(self.run.seconds / settings.iterations * epoch, 1),
+            "threads": self.run.environments[-1]["threads"],
+            "ranks": self.gan.ranks.size,
+        }
+
+    def fake_class(self) -> dict[str, float | None]:
+        """Does the model average know generated images from real ones? Shares on either side of one half."""
+        if self.gan.settings.game != "jensen-shannon":  # no probability of being real
+            return {"generated_called_real": None, "test_called_fake": None}
+        judged = ModelAverage(self.gan.discriminator, self.gan.classes, self.generated(GENERATED))
+        judged.update(self.run.samples, self.gan.iteration)
+        return {
+            "generated_called_real": (judged.real > 0.5).float().mean().item(),
+            "test_called_fake": (self.average.real <= 0.5).float().mean().item(),
+        }
+
+    def generated(self, number: int) -> Tensor:
+        """Images (bytes) by the generators of the last sample, as many of each as of any other."""
+        last = self.run.samples.iterations[-1]
+        return self._pictures(last, -(-number // self.gan.number("generators"))).flatten(0, 1)[:number]
+
+    def pictures(self, generators: int = 6, each: int = 10) -> Tensor:
+        """Bytes (generators, each, channels, height, width): chains of the last sample, then of those before it."""
+        rows: list[Tensor] = []
+        for iteration in reversed(self.run.samples.iterations):
+            rows += self._pictures(iteration, each)
+            if len(rows) >= generators:
+                break
+        return torch.stack(rows[:generators])
+
+    def _pictures(self, iteration: int, each: int) -> Tensor:
+        device = self.test.device
+        rng = stream(self.task.seed, f"pictures/{iteration}", device)  # afresh: asked again, the same pictures
+        size = (self.gan.number("generators"), each, self.gan.settings.noise_dim)
+        noise = torch.randn(size, generator=rng, device=device)
+        return pictures(self.gan.generator, self.run.samples, iteration, noise)
+
+
+def image_gan(
+    settings: ImageSettings,
+    images: Images,
+    labelled: LabelledSet,
+    seed: int,
+    device: torch.device,
+    ranks: Ranks = ALONE,
+) -> BayesianGAN:
+    """The Bayesian GAN of ``settings`` on ``images``, of which ``labelled`` show their class."""
+    labels = None
+    if len(labelled.indices) > 0:
+        classes = images.train_labels[labelled.indices]
+        labels = Labels(_tensor(labelled.indices, device), _tensor(classes, device), len(images.classes))
+    generator, discriminator = pair(settings, images.train.shape[1:], 1 if labels is None else labels.number)
+    return BayesianGAN(settings, generator, discriminator, _tensor(images.train, device), seed, labels, ranks)
+
+
+def _tensor(array: np.ndarray, device: torch.device) -> Tensor:
+    return torch.from_numpy(array).to(device)

@@ -1,0 +1,208 @@
+r"""The conditional posteriors of the weights, as pure functions of discriminator logits.
+
+With the logit :math:`l = \log D/(1-D)` of being real, :math:`\log D` is ``logsigmoid(l)`` and :math:`\log(1-D)` is
+``logsigmoid(-l)``: neither underflows. With K classes that logit is the :func:`reality` of the class logits.
+
+All densities are full-data densities up to a constant: the
+likelihood of a mini-batch is multiplied by N/n (Appendix A.1), the prior counts once.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid, softplus
+
+from bayesgan.settings.names import GameName, LabelTerm, Marginal
+
+SHARPNESS = 2.0  # κ of a consensus; 1 is worth much less (docs/choices.md)
+
+
+class Game(NamedTuple):
+    """What a logit is worth, in log likelihood: of a real point, of a generated one, to its generator.
+
+    ``labelled`` takes the logit of the point's class and its :func:`reality`.
+    """
+
+    real: Callable[[Tensor], Tensor]
+    fake: Callable[[Tensor], Tensor]
+    fool: Callable[[Tensor], Tensor]
+    labelled: Callable[[Tensor, Tensor], Tensor]
+
+
+def reality(logits: Tensor) -> Tensor:
+    r"""log Σ_y D(x=y)/D(x=0) of class logits (..., K): what says that a point is real.
+
+    The discriminator is the softmax over K+1 classes whose logit of class 0, "generated", is the constant 0. A softmax
+    with K+1 free logits is the same after subtracting the first one from all. Hence
+    :math:`\log\sum_y D(x=y) = \log\sigma(r)` and :math:`\log D(x=0) = \log\sigma(-r)` with r the log-sum-exp of the K
+    logits; with K = 1 that is the two-class discriminator of Eqs. 1 and 2.
+    """
+    return logits.logsumexp(-1)
+
+
+def _log_not(logits: Tensor) -> Tensor:
+    return logsigmoid(-logits)
+
+
+def _log_class(own: Tensor, real: Tensor) -> Tensor:
+    """log D(x=y), with K+1 classes."""
+    return own - softplus(real)
+
+
+def _log_class_of_real(own: Tensor, real: Tensor) -> Tensor:
+    """log p(y | x, real), with K classes."""
+    return own - real
+
+
+GAMES: dict[GameName, Game] = {
+    "jensen-shannon": Game(real=logsigmoid, fake=_log_not, fool=logsigmoid, labelled=_log_class),
+    # The critic's value stands in for the log likelihood; the caller keeps the critic Lipschitz.
+    "wasserstein": Game(real=torch.positive, fake=torch.neg, fool=torch.positive, labelled=_log_class_of_real),
+    # Labels only: nobody to play with.
+    "classification": Game(
+        real=torch.zeros_like, fake=torch.zeros_like, fool=torch.zeros_like, labelled=_log_class_of_real
+    ),
+}
+
+
+def game_of(name: GameName, label_term: LabelTerm, critic_weight: float = 1.0) -> Game:
+    """The game with its label term: "joint" is log D(x=y) as in Eq. 4, "class" is log p(y | x, real).
+
+    The first also says that a labelled point is real, as often as labels count; the unlabelled points say it anyway.
+    A critic's value has no natural scale beside the labels' log likelihood: ``critic_weight`` gives it one.
+    """
+    game = GAMES[name]
+    if label_term == "class":
+        game = game._replace(labelled=_log_class_of_real)
+    if name == "wasserstein":
+        value, cost = partial(torch.mul, other=critic_weight), partial(torch.mul, other=-critic_weight)
+        game = game._replace(real=value, fake=cost, fool=value)
+    return game
+
+
+class _LogNormal(torch.autograd.Function):
+    """−|θ|²/(2 · variance), with a gradient of one pass: autograd's own takes a tenth of an iteration."""
+
+    @staticmethod
+    def forward(ctx: Any, theta: Tensor, variance: float) -> Tensor:
+        ctx.save_for_backward(theta)
+        ctx.variance = variance
+        return torch.linalg.vector_norm(theta, dim=-1).square() / (-2.0 * variance)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (theta,) = ctx.saved_tensors
+        return theta * (gradients[0] / -ctx.variance).unsqueeze(-1), None
+
+
+def log_prior(theta: Tensor, variance: float | None) -> Tensor:
+    r"""log N(θ; 0, variance · I) up to a constant, for each chain; zero where the prior is flat (None).
+
+    ``theta`` is (chains, weights), the result (chains,).
+    """
+    if variance is None:
+        return theta.new_zeros(theta.shape[:-1])
+    return _LogNormal.apply(theta, variance)  # type: ignore[no-untyped-call]
+
+
+def rescaled(log_likelihood: Tensor, data_size: int) -> Tensor:
+    r"""(N/n) Σᵢ of the last axis: the full-data log likelihood that a mini-batch of n stands for (A.1)."""
+    return log_likelihood.sum(-1) * (data_size / log_likelihood.shape[-1])
+
+
+def generator_log_posterior(fake_logits: Tensor, prior: Tensor, data_size: int, game: Game) -> Tensor:
+    r"""Eqs. 1 and 3, rescaled (A.1).
+
+    .. math:: \log p(\theta_g | z, \theta_d) = \frac{N}{n_g}\sum_i \log D(G(z^{(i)};\theta_g);\theta_d)
+              + \log p(\theta_g | \alpha_g)
+
+    ``fake_logits`` is (..., n_g), logits of being real (with classes, their :func:`reality`: then Σ_y D(x=y) stands for
+    D), and ``prior`` broadcasts against (...).
+    """
+    return rescaled(game.fool(fake_logits), data_size) + prior
+
+
+def matching_log_posterior(fake_features: Tensor, real_features: Tensor, prior: Tensor, data_size: int) -> Tensor:
+    r"""Feature matching (Salimans et al. 2016, https://arxiv.org/abs/1606.03498) in the place of Eq. 1's likelihood.
+
+    .. math:: -N\,\Big\| \frac{1}{n_g}\sum_i f(G(z^{(i)};\theta_g)) - \frac{1}{n_d}\sum_i f(x^{(i)}) \Big\|^2
+              + \log p(\theta_g | \alpha_g)
+
+    ``fake_features`` is (..., n_g, F), ``real_features`` (..., n_d, F): f is a hidden layer of the discriminator.
+    """
+    distance = fake_features.mean(-2) - real_features.mean(-2)
+    return -data_size * distance.square().sum(-1) + prior
+
+
+def discriminator_log_posterior(
+    real_logits: Tensor, fake_logits: Tensor, prior: Tensor, data_size: int, game: Game, smoothing: float = 1.0
+) -> Tensor:
+    r"""Eq. 2, or Eq. 4 without its labels, rescaled (A.1).
+
+    .. math:: \log p(\theta_d | z, X, \theta_g) = \frac{N}{n_d}\sum_i \log D(x^{(i)};\theta_d)
+              + \frac{N}{n_g}\sum_i \log(1 - D(G(z^{(i)};\theta_g);\theta_d)) + \log p(\theta_d | \alpha_d)
+
+    ``real_logits`` is (..., n_d), ``fake_logits`` (..., n_g): logits of being real, with classes their
+    :func:`reality`. Both and ``prior`` broadcast against (...). With one-sided label smoothing a real point counts as
+    real with weight ``smoothing`` and as generated with the rest.
+    """
+    real = game.real(real_logits)
+    if smoothing < 1.0:
+        real = smoothing * real + (1.0 - smoothing) * game.fake(real_logits)
+    fake = rescaled(game.fake(fake_logits), data_size)
+    return rescaled(real, data_size) + fake + prior
+
+
+def labelled_log_likelihood(logits: Tensor, classes: Tensor, labelled_size: int, weight: float, game: Game) -> Tensor:
+    r"""The labelled term of Eq. 4, rescaled (A.1) and weighted.
+
+    .. math:: w\,\frac{N_s}{n_s}\sum_i \log D(x_s^{(i)} = y_s^{(i)};\theta_d)
+
+    ``logits`` is (..., n_s, K), ``classes`` (..., n_s) with values in 0 … K−1. The weight w is 1 in Eq. 4.
+    """
+    own = logits.gather(-1, classes.unsqueeze(-1)).squeeze(-1)
+    return rescaled(game.labelled(own, reality(logits)), labelled_size) * weight
+
+
+def agreed(probabilities: Tensor) -> Tensor:
+    r"""The labels (n_d, K) that chains of ``probabilities`` (chains, n_d, K) agree on, :math:`q \propto \bar p^\kappa`.
+
+    The average is the posterior predictive of Eq. 5; κ > 1 makes it more certain, as in Berthelot et al. 2019,
+    https://arxiv.org/abs/1905.02249.
+    """
+    powers = probabilities.mean(0) ** SHARPNESS
+    return powers / powers.sum(-1, keepdim=True)
+
+
+def consensus_log_likelihood(logits: Tensor, labels: Tensor, data_size: int, weight: float) -> Tensor:
+    r"""Unlabelled points with the labels q that all chains together give them, rescaled (A.1) and weighted.
+
+    .. math:: w\,\frac{N}{n_d}\sum_i \sum_y q_i(y) \log p(y | x^{(i)}, \text{real}; \theta_d)
+
+    The labels of unlabelled points are missing data. Tanner and Wong (1987, https://doi.org/10.2307/2289457) draw such
+    data from the average over the present posterior samples, and then the parameters given the completed data; this is
+    the expectation of the completed data's log likelihood. ``logits`` is (..., n_d, K), ``labels`` (n_d, K), held
+    fixed. The gradient with respect to the logits is :math:`w\frac{N}{n_d}(q - p)`.
+    """
+    return rescaled((labels * logits.log_softmax(-1)).sum(-1), data_size) * weight
+
+
+def marginalise(log_p: Tensor, over: tuple[int, ...], marginal: Marginal) -> Tensor:
+    r"""Join conditional log posteriors over noise batches and chains of the other side.
+
+    - ``sum``: :math:`\sum_{i,k} \log p(\theta | z^{(i)}, \theta^k)`, as Algorithm 1 is printed. The prior and
+      the real data are counted once for each term, so it is ``mean`` at a temperature lower by their number.
+    - ``mean``: the average of the log densities.
+    - ``density``: :math:`\log \frac{1}{J}\sum_{i,k} p(\theta | z^{(i)}, \theta^k)`, as in the text of Section 2.1.
+    """
+    if marginal == "sum":
+        return log_p.sum(over)
+    if marginal == "mean":
+        return log_p.mean(over)
+    terms = 1
+    for axis in over:
+        terms *= log_p.shape[axis]
+    return log_p.logsumexp(over) - torch.log(log_p.new_tensor(terms))

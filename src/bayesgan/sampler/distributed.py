@@ -1,0 +1,139 @@
+"""Several processes that share the chains: which has which, and what crosses between them.
+
+``torchrun --nproc-per-node N -m bayesgan train …`` starts N of them, the ranks. Whole groups of chains
+(:mod:`bayesgan.sampler.coupling`) are shared out where there are enough of them; then no images cross. The chains of a
+single group are shared out themselves; then generated batches cross, and the gradients with respect to them, which are
+smaller than weights (docs/scaling.md).
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, distributed
+
+from bayesgan.base.errors import BayesganError
+from bayesgan.sampler.coupling import Groups
+
+PATIENCE = timedelta(minutes=10)  # with a rank that says nothing; an evaluation may take minutes
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one rank has: ``groups`` of the groups, and of each of these ``generators`` and ``discriminators``."""
+
+    groups: range
+    generators: range
+    discriminators: range
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Which process this is: number ``rank`` of ``size``."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the one that evaluates and writes files."""
+        return self.rank == 0
+
+    def shares(self, groups: Groups) -> list[Share]:
+        """What each rank has of ``groups``: whole groups if there are enough, or a part of the only one."""
+        all_generators, all_discriminators = range(groups.generators), range(groups.discriminators)
+        if groups.number >= self.size:
+            return [Share(part, all_generators, all_discriminators) for part in self._parts(groups.number)]
+        if groups.number > 1 or min(groups.generators, groups.discriminators) < self.size:
+            alone = max(1, min(groups.generators, groups.discriminators))
+            most = groups.number if groups.number > 1 else alone
+            raise BayesganError(
+                f"{self.size} ranks cannot share {groups.number} × ({groups.generators} generators, "
+                f"{groups.discriminators} discriminators) that face each other: start {most} or fewer."
+            )
+        parts = zip(self._parts(groups.generators), self._parts(groups.discriminators), strict=True)
+        return [Share(range(1), *part) for part in parts]
+
+    def _parts(self, number: int) -> list[range]:
+        bounds = [number * rank // self.size for rank in range(self.size + 1)]
+        return [range(start, stop) for start, stop in pairwise(bounds)]
+
+    def gathered(self, own: Tensor, sizes: Sequence[int], dim: int = 0) -> Tensor:
+        """The tensors of all ranks joined along ``dim``, ``sizes[r]`` of rank r; gradients find their way back."""
+        if self.size == 1:
+            return own
+        return _Gathered.apply(own, self, tuple(sizes), dim)  # type: ignore[no-untyped-call]
+
+    def total(self, own: Tensor) -> Tensor:
+        """The sum over ranks."""
+        if self.size == 1:
+            return own
+        result = own.contiguous().clone()
+        with _a_sentence():
+            distributed.all_reduce(result)
+        return result
+
+    def agreed(self, decision: bool, device: torch.device) -> bool:
+        """What the first rank decides."""
+        if self.size == 1:
+            return decision
+        flag = torch.tensor([decision], dtype=torch.uint8, device=device)
+        with _a_sentence():
+            distributed.broadcast(flag, 0)
+        return bool(flag)
+
+
+ALONE = Ranks()
+
+
+class _Gathered(torch.autograd.Function):
+    """All ranks' tensors; a gradient is the sum of what all ranks found for it."""
+
+    @staticmethod
+    def forward(ctx: Any, own: Tensor, ranks: Ranks, sizes: tuple[int, ...], dim: int) -> Tensor:
+        ctx.ranks, ctx.dim, ctx.start, ctx.size = ranks, dim, sum(sizes[: ranks.rank]), sizes[ranks.rank]
+        shape = list(own.shape)
+        pieces = []
+        for rank, size in enumerate(sizes):
+            shape[dim] = size
+            pieces.append(own.contiguous() if rank == ranks.rank else own.new_empty(shape))
+        with _a_sentence():
+            sent = [distributed.broadcast(piece, rank, async_op=True) for rank, piece in enumerate(pieces)]
+            for each in sent:
+                each.wait()
+        return torch.cat(pieces, dim)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        return ctx.ranks.total(gradients[0]).narrow(ctx.dim, ctx.start, ctx.size), None, None, None
+
+
+@contextmanager
+def _a_sentence() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:  # of gloo or NCCL
+        raise BayesganError(
+            "Another rank has stopped or says nothing any more, so this one stops too; what was written is kept: give "
+            f"the same command to go on ({str(error).splitlines()[0][:200]})."
+        ) from None
+
+
+@contextmanager
+def together(device: torch.device) -> Iterator[Ranks]:
+    """The ranks that torchrun has started, this one among them; a process that it did not start is alone."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield ALONE
+        return
+    with _a_sentence():
+        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    try:
+        yield Ranks(distributed.get_rank(), size)
+    finally:  # threads of a group that is there when the interpreter ends may abort it
+        distributed.destroy_process_group()

@@ -1,0 +1,163 @@
+"""A population of networks as one flat (chains × weights) tensor."""
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from bayesgan.networks.layers import GaussianNoise, OfBatches
+from bayesgan.sampler.densities import log_prior
+
+
+class _Unflatten(torch.autograd.Function):
+    """Views of (chains, weights) as parameters, whose gradients are gathered in one copy.
+
+    They are (chains, *shape) or, ``apart``, one of ``shape`` for each chain, chain by chain. Autograd's own split would
+    copy each gradient two or three times: into the order of memory, into a stack of chains, then into the flat tensor.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, theta: Tensor, shapes: list[torch.Size], apart: bool) -> tuple[Tensor, ...]:
+        ctx.size, ctx.shapes, ctx.apart = theta.shape, shapes, apart
+        return _views(theta, shapes, apart)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        flat = gradients[0].new_empty(ctx.size)
+        for part, gradient in zip(_views(flat, ctx.shapes, ctx.apart), gradients, strict=True):
+            part.copy_(gradient)
+        return flat, None, None
+
+
+def _views(theta: Tensor, shapes: list[torch.Size], apart: bool) -> tuple[Tensor, ...]:
+    parts = unflattened(theta, shapes)
+    if not apart:
+        return parts
+    return tuple(view for row in zip(*(part.unbind(0) for part in parts), strict=True) for view in row)
+
+
+def unflattened(theta: Tensor, shapes: list[torch.Size]) -> tuple[Tensor, ...]:
+    """Views of ``theta`` (chains, weights), one (chains, *shape) for each of ``shapes``."""
+    parts = torch.split(theta, [shape.numel() for shape in shapes], dim=1)
+    return tuple(part.unflatten(1, shape) for part, shape in zip(parts, shapes, strict=True))
+
+
+class Population:
+    """Many weight vectors of one architecture, run in one call.
+
+    ``theta`` is (chains, weights) and belongs to the caller; this class only knows how a row of it becomes
+    the named parameters of ``network``. The buffers of ``network`` (statistics of normalisations) have a row of a
+    flat tensor for each chain too.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        self._network = copy.deepcopy(network).to("meta")  # its own weights are never used
+        self._names = [name for name, _ in network.named_parameters()]
+        self._shapes = [weight.shape for weight in network.parameters()]
+        self._buffer_names = [name for name, _ in network.named_buffers()]
+        self._buffer_shapes = [buffer.shape for buffer in network.buffers()]
+        # vmap turns convolutions of many chains into grouped ones: slower than one chain after another on images of
+        # 28 pixels and more (on 8 it is faster), and it cannot draw noise from a stream. Matrix products it joins.
+        self._convolutions = any(isinstance(part, nn.Conv2d | nn.ConvTranspose2d) for part in network.modules())
+        self._noises = [part for part in self._network.modules() if isinstance(part, GaussianNoise)]
+        self._of_batches = [part for part in self._network.modules() if isinstance(part, OfBatches)]
+        self._noise_seeds: Callable[[int], Tensor] | None = None
+        self.weights = sum(shape.numel() for shape in self._shapes)
+        self.buffers = sum(shape.numel() for shape in self._buffer_shapes)
+
+    def draw_noise_from(self, seeds: Callable[[int], Tensor]) -> None:
+        """Let the noise on the network's layers, if any, come from ``seeds`` (chains,), asked for at each call."""
+        self._noise_seeds = seeds
+
+    def __call__(self, theta: Tensor, inputs: Tensor, statistics: Tensor | None = None, noisy: bool = True) -> Tensor:
+        """Outputs (chains, n, …) for inputs (chains, n, …): row c of ``theta`` sees ``inputs[c]``.
+
+        With ``statistics`` (chains, buffers) these normalise, and each image is treated by itself; without, the
+        images of a chain are normalised as one batch, with the noise on layers that training has, if ``noisy``.
+        """
+        views = _Unflatten.apply(theta, self._shapes, self._convolutions)  # type: ignore[no-untyped-call]
+        if not self._convolutions:
+            return torch.vmap(self._single)(dict(zip(self._names, views, strict=True)), inputs)
+        if statistics is None:
+            return self._each(views, inputs, theta.new_zeros(len(theta), self.buffers), training=True, noisy=noisy)
+        return self._each(views, inputs, statistics, training=False)
+
+    def of_batches(self, theta: Tensor, batches: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The same for several batches (chains, n, …), each normalised by itself."""
+        if not self._convolutions:  # they alone gain by it
+            return tuple(self(theta, batch) for batch in batches)
+        sizes = [batch.shape[1] for batch in batches]
+        try:
+            for layer in self._of_batches:
+                layer.parts = sizes
+            return self(theta, torch.cat(list(batches), 1)).split(sizes, 1)
+        finally:
+            for layer in self._of_batches:
+                layer.parts = ()
+
+    def statistics(self, theta: Tensor, inputs: Tensor) -> Tensor:
+        """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch."""
+        found = theta.new_zeros(len(theta), self.buffers)  # not empty: what it holds enters with weight 0, NaN too
+        if found.numel() > 0:
+            self._each(_views(theta, self._shapes, apart=True), inputs, found, training=True)
+        return found
+
+    def _each(
+        self, views: tuple[Tensor, ...], inputs: Tensor, statistics: Tensor, training: bool, noisy: bool = True
+    ) -> Tensor:
+        rows = [views[start : start + len(self._names)] for start in range(0, len(views), len(self._names))]
+        buffers = unflattened(statistics, self._buffer_shapes) if self.buffers else ()
+        self._network.train(training)
+        noisy = noisy and training
+        for noise in self._noises:
+            noise.train(noisy)
+        seeds = self._noise_seeds(len(inputs)).tolist() if noisy and self._noises and self._noise_seeds else None
+        outputs = []
+        for chain, row in enumerate(rows):
+            # Not the views themselves: autograd would take writing to one for a change of all that it has saved.
+            own = {name: part[chain].clone() for name, part in zip(self._buffer_names, buffers, strict=True)}
+            named = dict(zip(self._names, row, strict=True)) | own
+            if seeds is not None:
+                stream = torch.Generator(inputs.device).manual_seed(seeds[chain])
+                for noise in self._noises:
+                    noise.stream = stream
+            outputs.append(functional_call(self._network, named, (inputs[chain],), tie_weights=False))
+            if training:
+                for part, value in zip(buffers, own.values(), strict=True):
+                    part[chain] = value
+        return torch.stack(outputs)
+
+    def _single(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
+        return functional_call(self._network, parameters, (inputs,))
+
+    def named(self, theta: Tensor) -> dict[str, Tensor]:
+        """Views of ``theta`` (chains, weights) as named parameters (chains, *shape)."""
+        return dict(zip(self._names, unflattened(theta, self._shapes), strict=True))
+
+    def initial(self, chains: int, rng: torch.Generator, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Starting weights (chains, weights): N(0, 1/(3 fan-in)), as large as torch's own; biases N(0, 1/3).
+
+        For inputs of variance one a bias is then as large as the rest of its unit's input, so that the units of
+        different chains switch on at different places. Without it every network starts as a cone at the origin.
+        """
+        theta = torch.empty(chains, self.weights, device=rng.device, dtype=dtype)
+        for shape, part in zip(self._shapes, unflattened(theta, self._shapes), strict=True):
+            fan_in = math.prod(shape[1:])  # 1 for a bias
+            part.normal_(std=math.sqrt(1.0 / (3.0 * fan_in)), generator=rng)
+        return theta
+
+    def drawn(self, theta: Tensor, rng: torch.Generator) -> Tensor:
+        """The weights (chains, weights) that ``theta`` stands for: itself."""
+        return theta
+
+    def log_prior(self, theta: Tensor, variance: float | None) -> Tensor:
+        """log p(θ) of each chain, up to a constant (:func:`bayesgan.sampler.densities.log_prior`)."""
+        return log_prior(theta, variance)
+
+    def prior_draw(self, chains: int, variance: float, rng: torch.Generator) -> Tensor:
+        """Weights (chains, weights) drawn from the prior N(0, variance · I): step 1 of Section 2."""
+        return torch.randn(chains, self.weights, device=rng.device, generator=rng) * math.sqrt(variance)

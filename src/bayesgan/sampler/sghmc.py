@@ -1,0 +1,221 @@
+r"""How a population of weight vectors moves: an Adam burn-in, then stochastic gradient Hamiltonian Monte Carlo.
+
+Algorithm 1's update, velocity first and then weights, with a diagonal mass M (Chen et al. 2014, Eq. 15,
+https://arxiv.org/abs/1402.4102):
+
+.. math::
+    v &\leftarrow (1-\alpha)\,v + \eta\,M^{-1}\,\nabla\log p(\theta) + n, \qquad
+        n \sim \mathcal{N}(0,\ 2\alpha\eta T M^{-1}) \\
+    \theta &\leftarrow \theta + v
+
+For a Gaussian target with curvature λ (in the metric of M) the stationary variance of this discretisation is
+:math:`\frac{T}{\lambda}\cdot\frac{4-2\alpha}{4-2\alpha-\eta\lambda}`.
+
+``log p`` is the full-data density. The mass is in units of one data point, :math:`M = \sqrt{\hat v}/N + \epsilon`
+with :math:`\hat v` Adam's bias-corrected second moment of the full-data gradient; only :math:`\eta M^{-1}` enters
+the update, so this choice of units only gives the paper's :math:`\eta = \gamma/d` its meaning: with
+:math:`\gamma = \alpha\,\times` Adam's learning rate, α = 1 − β₁ and T = 0 the sampler continues Adam with its
+scaling frozen.
+"""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.optim.adam import adam
+
+from bayesgan.base.errors import BayesganError
+from bayesgan.settings.names import Dynamics, Schedule
+
+
+class Adam(NamedTuple):
+    """The settings of the burn-in. ``epsilon`` is added to the root mean square gradient of one data point."""
+
+    rate: float
+    betas: tuple[float, float]
+    epsilon: float
+    data_size: int
+
+
+@dataclass
+class State:
+    """One population: flat (chains, weights) tensors and a counter. Updates work in place.
+
+    ``momentum`` is Adam's first moment (of −∇log p) during the burn-in, the velocity after it.
+    ``second_moment`` is Adam's running second moment; after the hand-over it stays as it was (``frozen``) or goes
+    on running (``running``).
+    """
+
+    theta: Tensor
+    momentum: Tensor
+    second_moment: Tensor
+    adam_steps: Tensor  # (chains,)
+    preconditioner: Tensor | None = None  # M^{-1/2}, None where M = 1
+
+    @classmethod
+    def at(cls, theta: Tensor) -> "State":
+        """At rest at ``theta``."""
+        steps = torch.zeros(len(theta), device=theta.device)
+        return cls(theta, torch.zeros_like(theta), torch.zeros_like(theta), steps)
+
+    def rows(self, chains: slice) -> "State":
+        """Some of the chains, as views: what moves them moves the population."""
+        preconditioner = None if self.preconditioner is None else self.preconditioner[chains]
+        moments = self.momentum[chains], self.second_moment[chains]
+        return State(self.theta[chains], *moments, self.adam_steps[chains], preconditioner)
+
+    def repeated(self, copies: int) -> "State":
+        """The same population ``copies`` times over: (copies · chains, weights)."""
+        if copies == 1:
+            return self
+        preconditioner = None if self.preconditioner is None else self.preconditioner.repeat(copies, 1)
+        return State(
+            self.theta.repeat(copies, 1),
+            self.momentum.repeat(copies, 1),
+            self.second_moment.repeat(copies, 1),
+            self.adam_steps.repeat(copies),
+            preconditioner,
+        )
+
+
+def adam_step(state: State, gradient: Tensor, settings: Adam) -> None:
+    """One ascent step of Adam on log p, as torch's Adam would take on the mean loss.
+
+    All chains of ``state`` have taken the same number of steps.
+    """
+    steps = state.adam_steps[0].clone()
+    adam(
+        [state.theta],
+        [gradient],
+        [state.momentum],
+        [state.second_moment],
+        [],
+        [steps],
+        fused=True,
+        amsgrad=False,
+        beta1=settings.betas[0],
+        beta2=settings.betas[1],
+        lr=settings.rate,
+        weight_decay=0.0,
+        eps=settings.epsilon * settings.data_size,
+        maximize=True,
+    )
+    state.adam_steps.fill_(steps)
+
+
+def _correction(state: State, beta: float) -> Tensor:
+    """1 − βᵗ of each chain, (chains, 1), in double precision: what makes a running mean over its t steps unbiased."""
+    return (1.0 - beta ** state.adam_steps.double()).unsqueeze(1)
+
+
+def mass(state: State, settings: Adam) -> Tensor:
+    r"""M = √v̂ / N + ε, the diagonal by which Adam divides, in units of one data point."""
+    correction = _correction(state, settings.betas[1]).to(state.theta.dtype)
+    return (state.second_moment / correction).sqrt_().div_(settings.data_size).add_(settings.epsilon)
+
+
+def hand_over(state: State, dynamics: Dynamics, settings: Adam) -> None:
+    """End the burn-in: Adam's last displacement becomes the velocity and, unless ``plain``, its scaling the mass.
+
+    Without a burn-in there is nothing to hand over: the chains start at rest.
+    """
+    moved = state.adam_steps > 0
+    if not moved.any():
+        return
+    if not moved.all():
+        raise BayesganError("A chain has not moved in the whole burn-in: raise burn_in, or lower sweep.")
+    correction = _correction(state, settings.betas[0])
+    adam_mass = mass(state, settings)
+    # torch's Adam ascends by descending on −log p: its first moment points downhill.
+    scale = -settings.rate / (correction * settings.data_size)
+    state.momentum.mul_(scale.to(state.theta.dtype)).div_(adam_mass)
+    if dynamics != "plain":
+        state.preconditioner = adam_mass.rsqrt_()
+
+
+def noise_seeds(rng: torch.Generator, number: int) -> Tensor:
+    """Seeds for :func:`white_noise`."""
+    return torch.randint(2**63 - 1, (number,), generator=rng, device=rng.device)
+
+
+def white_noise(like: Tensor, deviation: float, seeds: Tensor) -> Tensor:
+    """Normal draws with standard ``deviation`` of the shape of ``like``, (chains, weights).
+
+    The chains are cut into as many parts as there are seeds. On a CPU torch draws with one thread, which would take a
+    quarter of an iteration: here the parts are filled side by side. With a seed for each chain the bits depend neither
+    on the threads nor on which chains are drawn together.
+    """
+    noise = torch.empty_like(like)
+    parts = noise.tensor_split(len(seeds))
+    streams = [torch.Generator(like.device).manual_seed(seed) for seed in seeds.tolist()]
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        list(threads.map(lambda part, stream: part.normal_(std=deviation, generator=stream), parts, streams))
+    return noise
+
+
+def sghmc_step(
+    state: State, gradient: Tensor, step_size: float, friction: float, temperature: float, seeds: Tensor
+) -> None:
+    """One update of the velocity and the weights, in place (the module's docstring has the formula).
+
+    ``seeds`` are those of the noise (:func:`white_noise`).
+    """
+    if temperature > 0:
+        push = white_noise(state.theta, math.sqrt(2.0 * friction * step_size * temperature), seeds)
+    else:
+        push = torch.zeros_like(state.theta)
+    state.momentum.mul_(1.0 - friction)
+    if state.preconditioner is None:
+        state.momentum.add_(push.add_(gradient, alpha=step_size))
+    else:  # M^{-1/2} (√(2αηT) ξ + η M^{-1/2} ∇log p): both terms with one more pass
+        push.addcmul_(state.preconditioner, gradient, value=step_size)
+        state.momentum.addcmul_(state.preconditioner, push)
+    state.theta.add_(state.momentum)
+
+
+def update_running_mass(state: State, gradient: Tensor, settings: Adam) -> None:
+    """Let the mass follow the gradient (``running``).
+
+    The correction term for a position-dependent mass is left out, as in every RMS-preconditioned sampler in use:
+    the stationary law is only approximately the posterior.
+    """
+    beta2 = settings.betas[1]
+    state.second_moment.mul_(beta2).addcmul_(gradient, gradient, value=1.0 - beta2)
+    state.adam_steps.add_(1)
+    preconditioner = mass(state, settings).rsqrt_()
+    if state.preconditioner is None:
+        state.preconditioner = preconditioner
+    else:  # in place: the state may be a view of some chains
+        state.preconditioner.copy_(preconditioner)
+
+
+def step_size(schedule: Schedule, gamma: float, data_size: int, seen: int, progress: float, cycles: int) -> float:
+    r"""η of one sampling iteration.
+
+    - ``per-datum``: γ/d, d the number of unique data points seen so far (Section 3), so γ/N in the limit;
+    - ``constant``: γ/N;
+    - ``cyclical``: γ/N times ½(1 + cos π r), r the position within one of ``cycles`` equal cycles
+      (Zhang et al. 2020, https://arxiv.org/abs/1902.03932).
+
+    ``progress`` is the share of the sampling iterations already done, in [0, 1).
+    """
+    if schedule == "per-datum":
+        return gamma / seen
+    if schedule == "constant":
+        return gamma / data_size
+    return gamma / data_size * 0.5 * (1.0 + math.cos(math.pi * (progress * cycles % 1.0)))
+
+
+def gradient_noise_over_friction(state: State, difference: Tensor, step_size: float, friction: float) -> Tensor:
+    r"""β̂/α of each weight, (weights,), the mean over chains: the paper assumes that the friction dominates it.
+
+    ``difference`` is that of two independent stochastic gradients at the same weights: half its square is an unbiased
+    estimate of the gradient's variance V. The gradient noise adds η² M⁻² V to the velocity's variance, as a friction
+    of :math:`\hat\beta = \eta V / (2M)` would at temperature 1.
+    """
+    if state.preconditioner is not None:
+        difference = difference * state.preconditioner
+    return difference.square().mul_(step_size / (4.0 * friction)).mean(0)  # over chains, each an estimate of one

@@ -1,0 +1,151 @@
+"""The labels that chains give to unlabelled points together, and what they are worth to each."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bayesgan.base.errors import BayesganError
+from bayesgan.networks.dcgan import Discriminator
+from bayesgan.networks.mlp import mlp
+from bayesgan.sampler.densities import agreed, consensus_log_likelihood
+from bayesgan.sampler.gan import BayesianGAN
+from tests.helpers.labelled import CLASSES, DIM, HIDDEN, IMAGE, NOISE_DIM, REAL_BATCH, SIZE, dcgan, rng, small_gan
+
+BURN_IN = 4
+
+
+def test_the_labels_are_the_squares_of_the_average_made_to_sum_to_one() -> None:
+    probabilities = torch.tensor([[[0.5, 0.5, 0.0]], [[0.1, 0.1, 0.8]]])
+    squares = torch.tensor([0.3**2, 0.3**2, 0.4**2])
+    torch.testing.assert_close(agreed(probabilities), (squares / squares.sum())[None])
+
+
+def test_the_term_is_the_expected_log_likelihood_of_completed_data_rescaled_and_weighted() -> None:
+    """Against the sum over all ways to complete the data, each with its probability."""
+    logits = torch.randn(2, CLASSES, dtype=torch.double, generator=rng())
+    labels = torch.rand(2, CLASSES, dtype=torch.double, generator=rng(1)).softmax(-1)
+    expected = torch.tensor(0.0, dtype=torch.double)
+    for first, second in itertools.product(range(CLASSES), repeat=2):
+        probability = labels[0, first] * labels[1, second]
+        expected += probability * (logits.log_softmax(-1)[0, first] + logits.log_softmax(-1)[1, second])
+    ours = consensus_log_likelihood(logits, labels, 30, 0.7)
+    torch.testing.assert_close(ours, 0.7 * 30 / 2 * expected)
+
+
+def test_its_gradient_pulls_predictions_to_the_labels() -> None:
+    logits = torch.randn(3, 5, CLASSES, dtype=torch.double, generator=rng()).requires_grad_()
+    labels = torch.randn(5, CLASSES, dtype=torch.double, generator=rng(1)).softmax(-1)
+    (gradient,) = torch.autograd.grad(consensus_log_likelihood(logits, labels, 30, 0.7).sum(), logits)
+    torch.testing.assert_close(gradient, 0.7 * 30 / 5 * (labels - logits.detach().softmax(-1)))
+
+
+def terms(gan: BayesianGAN, real: Tensor) -> Tensor:
+    """log p of each discriminator on ``real`` points, without generated and labelled ones' part in it changing."""
+    fakes = torch.zeros(gan.number("generators"), gan.settings.fake_batch, *gan.data.shape[1:], dtype=gan.dtype)
+    return gan.discriminator_log_posterior(gan.discriminators.theta, fakes, real)
+
+
+@pytest.mark.parametrize("coupling", ["algorithm1", "pairs"])
+@pytest.mark.parametrize(("iteration", "share"), [(0, 0.0), (1, 0.5), (2, 1.0), (BURN_IN + 2, 1.0)])
+def test_in_the_posterior_it_is_that_of_all_chains_of_all_groups_growing_over_the_burn_in(
+    coupling: Any, iteration: int, share: float
+) -> None:
+    populations = {"generators": 2, "discriminators": 2, "replicas": 2, "coupling": coupling, "burn_in": BURN_IN}
+    plain = small_gan(**populations)
+    ours = small_gan(consensus=0.6, **populations)
+    ours.iteration = iteration
+    torch.testing.assert_close(ours.discriminators.theta, plain.discriminators.theta)
+    real = ours.points(ours.mini_batches())
+    logits = [ours.discriminator(theta[None], real[:1])[0, :, :CLASSES] for theta in ours.discriminators.theta]
+    squares = (torch.stack(logits).softmax(-1).sum(0) / 4) ** 2
+    labels = squares / squares.sum(-1, keepdim=True)
+    expected = [SIZE / REAL_BATCH * 0.6 * share * (labels * each.log_softmax(-1)).sum() for each in logits]
+    torch.testing.assert_close(terms(ours, real) - terms(plain, real), torch.stack(expected))
+
+
+@pytest.mark.parametrize(("on", "plain"), [("plain", True), ("shown", False)])
+def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
+    on: Any, plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against each chain's network by itself, with no noise on its layers, on the data without jitter."""
+    gan = dcgan(discriminators=3, consensus=0.6, consensus_on=on, jitter=1.0, layer_noise=0.3)
+    asked: list[Tensor] = []
+    learnt: list[Tensor] = []
+
+    def labels(probabilities: Tensor) -> Tensor:
+        asked.append(probabilities)
+        return torch.full_like(probabilities[0], torch.nan)
+
+    def worth(logits: Tensor, *rest: Any) -> Tensor:
+        learnt.append(logits)
+        return consensus_log_likelihood(logits, *rest)
+
+    monkeypatch.setattr("bayesgan.sampler.gradients.agreed", labels)
+    monkeypatch.setattr("bayesgan.sampler.gradients.consensus_log_likelihood", worth)
+    indices = gan.mini_batches()
+    _, log_p = gan.discriminator_gradient(indices)
+    network = Discriminator(IMAGE, CLASSES, 2).double()
+    for theta, found in zip(gan.discriminators.theta, asked[0], strict=True):
+        torch.nn.utils.vector_to_parameters(theta, network.parameters())
+        expected = network(gan.data[indices[0]])[:, :CLASSES].softmax(-1)
+        assert torch.allclose(found, expected) is plain
+    assert log_p.isnan().all()  # what they agree on is what counts, and what they are shown is what learns it
+    assert learnt[0].requires_grad
+    assert torch.allclose(learnt[0].softmax(-1), asked[0]) is not plain
+
+
+def test_all_discriminators_have_the_same_points_and_none_has_without_a_consensus() -> None:
+    together, apart = (small_gan(discriminators=3, consensus=each).mini_batches() for each in (1.0, 0.0))
+    assert together.shape == apart.shape == (3, REAL_BATCH)
+    assert (together == together[0]).all()
+    assert not (apart == apart[0]).all()
+
+
+def test_over_time_all_points_are_drawn() -> None:
+    gan = small_gan(discriminators=2, consensus=1.0)
+    drawn = torch.cat([gan.mini_batches()[0] for _ in range(60)])
+    assert set(drawn.tolist()) == set(range(SIZE))
+
+
+def test_chains_with_a_consensus_agree_more() -> None:
+    """Predictions on all data after as many iterations from the same start: the mean distance from the average."""
+
+    def disagreement(consensus: float) -> float:
+        gan = dcgan(generators=3, discriminators=3, coupling="pairs", consensus=consensus, burn_in=40, iterations=60)
+        for _ in range(40):
+            gan.iterate()
+        points = gan.data.expand(3, *gan.data.shape)
+        probabilities = gan.discriminator(gan.discriminators.theta, points)[..., :CLASSES].softmax(-1)
+        return (probabilities - probabilities.mean(0)).abs().mean().item()
+
+    assert disagreement(10.0) < 0.5 * disagreement(0.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"data_share": 0.8}, "A consensus needs points that all discriminators see"),
+        ({"discriminators": 2, "sweep": 2}, "A consensus needs all discriminators to move at once"),
+    ],
+    ids=["shares", "parts"],
+)
+def test_where_chains_cannot_agree_it_is_refused(values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BayesganError, match=sentence):
+        small_gan(consensus=1.0, **values)
+
+
+def test_pairs_may_be_swept_since_each_moves_as_a_whole() -> None:
+    gan = small_gan(generators=3, discriminators=3, coupling="pairs", consensus=1.0, sweep=2)
+    assert len(gan.iterate().discriminators) == 3
+
+
+def test_without_labels_there_is_nothing_to_agree_on() -> None:
+    """All points are of one class, and every discriminator keeps points of its own."""
+    labelled = small_gan(discriminators=3, consensus=1.0)
+    networks = mlp(NOISE_DIM, HIDDEN, DIM), mlp(DIM, HIDDEN, 1)
+    gan = BayesianGAN(labelled.settings, *networks, labelled.data, 0)
+    indices = gan.mini_batches()
+    assert not (indices == indices[0]).all()

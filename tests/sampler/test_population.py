@@ -1,0 +1,145 @@
+"""A population against the same networks run one by one."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from bayesgan.networks.dcgan import Discriminator
+from bayesgan.networks.mlp import mlp
+from bayesgan.sampler.population import Population
+
+
+def single(theta: torch.Tensor, network: nn.Module) -> nn.Module:
+    nn.utils.vector_to_parameters(theta, network.parameters())
+    return network
+
+
+def test_population_equals_its_members_run_one_by_one() -> None:
+    network = mlp(3, 7, 2)
+    population = Population(network)
+    theta = population.initial(4, torch.Generator().manual_seed(0))
+    inputs = torch.randn(4, 5, 3, generator=torch.Generator().manual_seed(1))
+    together = population(theta, inputs)
+    for chain in range(4):
+        torch.testing.assert_close(together[chain], single(theta[chain], network)(inputs[chain]))
+
+
+def test_initial_weights_have_the_stated_variances_and_differ_between_chains() -> None:
+    population = Population(mlp(10, 1000, 100))
+    theta = population.initial(3, torch.Generator().manual_seed(0))
+    named = population.named(theta)
+    for name, variance in (("0.weight", 1 / 30), ("0.bias", 1 / 3), ("2.weight", 1 / 3000), ("2.bias", 1 / 3)):
+        values = named[name]
+        # The variance of n normal draws has a relative standard error of √(2/n).
+        assert abs(values.var().item() / variance - 1) < 5 * (2 / values.numel()) ** 0.5
+    assert theta.unique(dim=0).shape[0] == 3
+
+
+def test_prior_draw_has_the_prior_variance() -> None:
+    theta = Population(mlp(10, 50, 5)).prior_draw(20, 10.0, torch.Generator().manual_seed(0))
+    assert abs(theta.var().item() / 10.0 - 1) < 5 * (2 / theta.numel()) ** 0.5
+
+
+def test_named_views_share_memory_with_the_flat_tensor() -> None:
+    population = Population(mlp(2, 3, 1))
+    theta = torch.zeros(2, population.weights)
+    population.named(theta)["0.weight"].fill_(1.0)
+    assert theta.sum().item() == 2 * 6
+
+
+def images(chains: int, number: int, seed: int) -> torch.Tensor:
+    return torch.rand(chains, number, 1, 8, 8, generator=torch.Generator().manual_seed(seed)) * 2 - 1
+
+
+def convolutional() -> tuple[Population, torch.Tensor]:
+    population = Population(Discriminator((1, 8, 8), 3, 2))
+    return population, population.initial(3, torch.Generator().manual_seed(0))
+
+
+def test_a_chain_does_not_change_the_statistics_of_another() -> None:
+    population, theta = convolutional()
+    first = population.statistics(theta, images(3, 6, 0))
+    other_inputs, other_theta = images(3, 6, 0), theta.clone()
+    other_inputs[1], other_theta[1] = images(1, 6, 1)[0], -theta[1]
+    second = population.statistics(other_theta, other_inputs)
+    assert torch.equal(first[[0, 2]], second[[0, 2]])
+    assert not torch.equal(first[1], second[1])
+    assert first.unique(dim=0).shape == (3, population.buffers)
+
+
+def test_statistics_depend_on_these_images_alone_and_not_on_what_the_network_did_before() -> None:
+    population, theta = convolutional()
+    first = population.statistics(theta, images(3, 6, 0))
+    population(theta, images(3, 6, 1))
+    population(theta, images(3, 6, 1), first)
+    population.statistics(theta, images(3, 6, 2))
+    assert torch.equal(population.statistics(theta, images(3, 6, 0)), first)
+
+
+def test_statistics_are_finite_whatever_the_memory_held_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch can fill what it leaves uninitialised with NaN."""
+    population, theta = convolutional()
+    expected = population.statistics(theta, images(3, 6, 0))
+    monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", True)
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert torch.empty(3).isnan().all()
+        assert torch.equal(population.statistics(theta, images(3, 6, 0)), expected)
+        assert population(theta, images(3, 6, 0)).isfinite().all()
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_in_training_the_statistics_are_those_of_the_batch_and_in_prediction_the_given_ones() -> None:
+    population, theta = convolutional()
+    batch = images(3, 6, 0)
+    alone = torch.cat([population(theta, batch[:, [i]]) for i in range(6)], 1)
+    assert not torch.allclose(alone, population(theta, batch), rtol=1e-3, atol=1e-3)
+    given = population.statistics(theta, images(3, 20, 1))
+    alone = torch.cat([population(theta, batch[:, [i]], given) for i in range(6)], 1)
+    torch.testing.assert_close(alone, population(theta, batch, given), rtol=1e-4, atol=1e-5)
+
+
+def test_networks_without_normalisation_have_no_statistics() -> None:
+    population = Population(mlp(3, 7, 2))
+    theta = population.initial(4, torch.Generator().manual_seed(0))
+    assert population.buffers == 0
+    assert population.statistics(theta, torch.zeros(4, 5, 3)).shape == (4, 0)
+
+
+def test_weights_that_an_output_does_not_depend_on_have_gradient_zero() -> None:
+    population, theta = convolutional()
+    features = population(theta.requires_grad_(), images(3, 4, 0))[..., 3:]
+    (gradient,) = torch.autograd.grad(features.sum(), theta)
+    named = population.named(gradient)
+    assert named["logits.weight"].abs().max().item() == named["logits.bias"].abs().max().item() == 0
+    assert gradient.isfinite().all()
+    assert named["body.0.weight"].abs().max().item() > 0
+
+
+def test_a_population_of_no_chains_has_no_statistics() -> None:
+    """A supervised classifier has no generators."""
+    population, theta = convolutional()
+    assert population.statistics(theta[:0], images(3, 4, 0)[:0]).shape == (0, population.buffers)
+
+
+@pytest.mark.parametrize("network", ["batch", "layer", "none", "minibatch", "vectors"])
+def test_several_batches_in_one_call_are_those_batches_each_by_itself(network: str) -> None:
+    """Outputs and gradients in double precision; afterwards a call is one of one batch again."""
+    rng = torch.Generator().manual_seed(0)
+    shape: tuple[int, ...] = (6,) if network == "vectors" else (1, 8, 8)
+    normalisation: Any = network if network in ("batch", "layer", "none") else "batch"
+    discriminator = Discriminator((1, 8, 8), 3, 2, normalisation, minibatch_discrimination=network == "minibatch")
+    population = Population(mlp(6, 4, 3) if network == "vectors" else discriminator)
+    theta = population.initial(2, rng, torch.double).requires_grad_()
+    batches = [torch.randn(2, size, *shape, dtype=torch.double, generator=rng) for size in (4, 2, 3)]
+    together, apart = population.of_batches(theta, batches), [population(theta, batch) for batch in batches]
+    for ours, expected in zip(together, apart, strict=True):
+        torch.testing.assert_close(ours, expected)
+    sums = [torch.stack([each.square().sum() for each in outputs]) for outputs in (together, apart)]
+    of_each = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
+    gradients = [torch.autograd.grad(each, theta, of_each)[0] for each in sums]
+    torch.testing.assert_close(*gradients)
+    torch.testing.assert_close(population(theta, batches[0]), apart[0])
