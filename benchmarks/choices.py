@@ -22,7 +22,8 @@ from typing import Any
 from bayesgan.base import environment
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import locked, write_text
-from bayesgan.data.images import ImageSetName, default_folder
+from bayesgan.data.names import ImageSetName
+from bayesgan.data.names import default_folder
 from bayesgan.runs.images import Task, Training
 from benchmarks import digits_cases, mnist_cases
 

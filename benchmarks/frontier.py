@@ -19,13 +19,14 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from bayesgan.base import environment
 from bayesgan.base.files import replacing, write_text
-from bayesgan.data.images import default_folder, load
+from bayesgan.data.images import load
+from bayesgan.data.names import default_folder
 from bayesgan.data.labels import labelled_set
 from bayesgan.runs.images import image_gan
 from bayesgan.sampler.gan import BayesianGAN
-from bayesgan.settings.presets import image_settings
+from bayesgan.settings.compose import image_settings
 from bayesgan.settings.settings import Settings
-from bayesgan.settings.systems import DATASET_TITLES
+from bayesgan.data.names import IMAGE_SET_TITLES
 from benchmarks.choices import STUDIES, Study
 from benchmarks.workload import seconds
 
@@ -101,7 +102,7 @@ def main() -> None:
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
     figure.suptitle(
-        f"{DATASET_TITLES[study.dataset]}, {study.labels} labels: squares are the systems compared with; "
+        f"{IMAGE_SET_TITLES[study.dataset]}, {study.labels} labels: squares are the systems compared with; "
         "filled: nothing cheaper is better"
     )
     axes.grid(alpha=0.3)

@@ -19,12 +19,14 @@ import numpy as np
 
 from bayesgan.base import environment
 from bayesgan.base.files import locked, replacing, write_text
-from bayesgan.data.images import Images, ImageSetName, default_folder, load
+from bayesgan.data.images import Images, load
+from bayesgan.data.names import default_folder
+from bayesgan.data.names import ImageSetName
 from bayesgan.data.labels import LabelledImages, LabelledSet, hashed, labelled_set
 from bayesgan.posterior.posterior import load as load_run
 from bayesgan.posterior.suggest import suggested
 from bayesgan.runs.images import Task, Training
-from bayesgan.settings.systems import DATASET_TITLES
+from bayesgan.data.names import IMAGE_SET_TITLES
 
 RESULTS = Path(__file__).parents[1] / "results" / "suggestions"
 RUNS = Path("suggestions")
@@ -173,7 +175,7 @@ def draw(dataset: ImageSetName, labels: list[int], errors: dict[str, np.ndarray]
         spread = errors[way].std(0, ddof=1) / np.sqrt(len(errors[way])) if len(errors[way]) > 1 else 0.0
         axes.errorbar(labels, 100 * errors[way].mean(0), 100 * spread, label=f"{way} labels", capsize=3, **look)
     axes.set(xlabel="labels", ylabel="test error, %", xticks=labels, ylim=(0, None))
-    axes.set_title(f"{DATASET_TITLES[dataset]}, mean of {len(errors['random'])} seeds ± standard error", fontsize=10)
+    axes.set_title(f"{IMAGE_SET_TITLES[dataset]}, mean of {len(errors['random'])} seeds ± standard error", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", alpha=0.3)
     axes.legend(frameon=False)

@@ -15,14 +15,14 @@ from typing import Any
 from bayesgan.base import environment
 from bayesgan.base.files import write_text
 from bayesgan.runs.images import Task, Training
-from bayesgan.settings.methods import ImageMethod
+from bayesgan.settings.names import Method
 from benchmarks.bench import LATEST
 
 RUNS = Path("frontier")
 SUBSETS, LABELS, EVERY, IN_A_ROW = (0, 1, 2), 50, 20, 3
 
 
-def trained(method: ImageMethod, subset: int) -> list[dict[str, Any]]:
+def trained(method: Method, subset: int) -> list[dict[str, Any]]:
     """The evaluations of a run; the seed is the subset's number."""
     task = Task("digits", LABELS, subset, method, "fast", subset, every=EVERY)
     training = Training(task, RUNS / f"{method}-{subset}", Path(), environment.use("cpu", 1))

@@ -13,17 +13,34 @@ if TYPE_CHECKING:
     from bayesgan.base.errors import BayesganError
     from bayesgan.estimator.classifier import BayesGANClassifier
     from bayesgan.posterior.average import Uncertainty
-    from bayesgan.posterior.posterior import Posterior, load
+    from bayesgan.posterior.posterior import Posterior
+    from bayesgan.runs.saved import load
+    from bayesgan.sampler.gan import BayesianGAN
+    from bayesgan.sampler.minibatches import Labels
+    from bayesgan.settings.settings import Settings
 
 __version__ = version("bayesgan")
-__all__ = ["BayesGANClassifier", "BayesganError", "Posterior", "Uncertainty", "__version__", "load"]
+__all__ = [
+    "BayesGANClassifier",
+    "BayesganError",
+    "BayesianGAN",
+    "Labels",
+    "Posterior",
+    "Settings",
+    "Uncertainty",
+    "__version__",
+    "load",
+]
 
 _PLACES = {
+    "BayesianGAN": "bayesgan.sampler.gan",
     "BayesGANClassifier": "bayesgan.estimator.classifier",
     "BayesganError": "bayesgan.base.errors",
     "Posterior": "bayesgan.posterior.posterior",
     "Uncertainty": "bayesgan.posterior.average",
-    "load": "bayesgan.posterior.posterior",
+    "Labels": "bayesgan.sampler.minibatches",
+    "Settings": "bayesgan.settings.settings",
+    "load": "bayesgan.runs.saved",
 }
 
 

@@ -5,14 +5,16 @@ import numpy as np
 import pytest
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.data.images import NAMES, Images, ImageSetName, default_folder, load
+from bayesgan.data.names import IMAGE_SETS, ImageSetName
+from bayesgan.data.images import Images, load
+from bayesgan.data.names import default_folder
 from tests.helpers.real import real
 
 Split = Literal["test", "validation"]
 
 
 @pytest.mark.parametrize("split", get_args(Split))
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IMAGE_SETS)
 def test_all_sets_have_one_form(name: ImageSetName, split: Split) -> None:
     data = load(name, Path() if name == "digits" else real(name), split)
     assert data.name == name
@@ -29,7 +31,7 @@ def test_all_sets_have_one_form(name: ImageSetName, split: Split) -> None:
     assert len(np.unique(data.train_labels)) == len(data.classes) or name == "celeba"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IMAGE_SETS)
 def test_validation_images_are_no_test_images(name: ImageSetName) -> None:
     root = Path() if name == "digits" else real(name)
     tested, validated = load(name, root), load(name, root, "validation")
@@ -49,7 +51,7 @@ def _contents(images: np.ndarray) -> set[bytes]:
     return {image.tobytes() for image in images}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "digits"])
+@pytest.mark.parametrize("name", [name for name in IMAGE_SETS if name != "digits"])
 @pytest.mark.parametrize("split", get_args(Split))
 def test_missing_files_say_how_to_get_them(name: ImageSetName, split: Split, tmp_path: Path) -> None:
     with pytest.raises(BayesganError, match=rf"missing: run `bayesgan data get {name}`.*--data-dir or BAYESGAN_DATA"):

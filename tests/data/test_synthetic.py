@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from bayesgan.data.synthetic import NAMES, SyntheticName, synthetic
+from bayesgan.data.synthetic import NAMES, synthetic
+from bayesgan.data.names import SyntheticName
 
 
 @pytest.mark.parametrize("name", NAMES)

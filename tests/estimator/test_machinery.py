@@ -13,7 +13,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesgan import BayesGANClassifier
-from bayesgan.settings.presets import image_settings
+from bayesgan.settings.compose import image_settings
 from tests.helpers.fitted import SMALL, TINY_IMAGES, hidden, quick, small_digits, three_blobs
 
 pytestmark = pytest.mark.usefixtures("one_thread")

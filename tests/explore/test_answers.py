@@ -24,14 +24,14 @@ from bayesgan.explore.drawings import Paper, as_trained, paper_of
 from bayesgan.posterior.average import Uncertainty
 from bayesgan.posterior.posterior import Posterior, load
 from bayesgan.runs.images import Task, Training
-from bayesgan.settings.methods import ImageMethod
+from bayesgan.settings.names import Method
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = {"iterations": 10, "burn_in": 4, "thin": 3, "generators": 2, "discriminators": 2, "generator_width": 4}
 SMALL |= {"discriminator_width": 4}
 
 
-def trained(folder: Path, method: ImageMethod = "bayesgan", labels: int = 50, **changes: object) -> Explorer:
+def trained(folder: Path, method: Method = "bayesgan", labels: int = 50, **changes: object) -> Explorer:
     training = Training(
         Task("digits", labels, method=method, overrides=SMALL | changes), folder, folder, torch.device("cpu")
     )
@@ -240,7 +240,7 @@ def test_questions_that_come_at_once_get_the_answers_of_questions_one_by_one(exp
 
 
 def test_a_run_without_generators_says_so(tmp_path: Path) -> None:
-    assert "supervised" in get_args(ImageMethod)
+    assert "supervised" in get_args(Method)
     found = trained(tmp_path / "run", method="supervised", generators=0)
     assert found.no_pictures is not None
     assert "no generators" in found.no_pictures

@@ -60,7 +60,7 @@ def test_the_last_run_takes_its_time_however_many_could_be_done_at_once(tmp_path
 
 
 def rows_of(out: Path) -> list[tuple[str, str]]:
-    """System and status of every row of runs.csv."""
+    """Method and status of every row of runs.csv."""
     with (out / "runs.csv").open(newline="") as file:
         return [(row["method"], row["status"]) for row in csv.DictReader(file)]
 

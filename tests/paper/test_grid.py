@@ -16,7 +16,7 @@ from bayesgan.base.files import locked
 from bayesgan.paper.board import Board
 from bayesgan.paper.grid import Grid, Job, attempt, finished
 from bayesgan.runs.images import Training
-from bayesgan.settings.systems import SYSTEMS
+from bayesgan.settings.names import METHODS
 
 TINY: dict[str, Any] = {
     "generator_width": 2,
@@ -46,7 +46,7 @@ def summary_of(job: Job, **changes: Any) -> dict[str, Any]:
 
 def test_the_grid_has_every_run_once_subset_after_subset(tmp_path: Path) -> None:
     jobs = Grid(["digits", "mnist"]).jobs(tmp_path, Path())
-    assert len(jobs) == len({job.folder for job in jobs}) == 2 * 4 * len(SYSTEMS) * 10
+    assert len(jobs) == len({job.folder for job in jobs}) == 2 * 4 * len(METHODS) * 10
     assert [job.task.subset for job in jobs] == sorted(job.task.subset for job in jobs)
     assert {job.task.labels for job in jobs if job.task.dataset == "mnist"} == {20, 50, 100, 200}  # the paper's
     assert all(job.task.seed == job.task.subset for job in jobs)
@@ -60,7 +60,7 @@ def test_the_ensemble_is_the_bayesian_gan_at_temperature_0_with_a_flat_prior(tmp
     assert ensemble.task.settings == settings.model_copy(update={"temperature": 0.0, "prior_variance": None})
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", METHODS)
 def test_a_run_of_each_system_ends_in_a_row(system: str, tmp_path: Path) -> None:
     (job,) = tiny(tmp_path, systems=[system])
     assert finished(job) is None

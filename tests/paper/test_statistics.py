@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesgan.data.images import NAMES
+from bayesgan.data.names import IMAGE_SETS
 from bayesgan.paper.reported import LABEL_COUNTS, reported, reported_epoch_seconds, reported_size
 from bayesgan.paper.statistics import RunRow, epoch_seconds, make_cells, make_pairs, mean_ratio
-from bayesgan.settings.methods import IMAGE_METHODS
-from bayesgan.settings.systems import SYSTEM_TITLES
+from bayesgan.settings.names import METHODS
+from bayesgan.settings.names import METHOD_TITLES
 
 
 def run(method: str, subset: int, errors: int, dataset: str = "digits", labels: int = 50) -> RunRow:
@@ -50,10 +50,10 @@ def test_one_run_has_no_spread_and_none_has_no_figure() -> None:
 
 
 def test_cells_stand_in_the_order_of_the_table() -> None:
-    keys = [*product(("digits", "mnist", "svhn"), (20, 100, 1000), SYSTEM_TITLES)]
+    keys = [*product(("digits", "mnist", "svhn"), (20, 100, 1000), METHOD_TITLES)]
     rows = [run(method, 0, 1, dataset, labels) for dataset, labels, method in reversed(keys)]
     assert [(cell.dataset, cell.labels, cell.method) for cell in make_cells(rows)] == keys
-    assert {*SYSTEM_TITLES} == {*IMAGE_METHODS, "ensemble"}
+    assert {*METHOD_TITLES} == {*METHODS, "ensemble"}
 
 
 def test_the_runtime_per_epoch_is_over_all_label_counts() -> None:
@@ -85,12 +85,12 @@ def test_pairs_are_of_the_same_subset() -> None:
 
 def test_every_system_meets_its_references_but_itself() -> None:
     rows = [
-        run(method, 0, 10 + place, labels=labels) for place, method in enumerate(SYSTEM_TITLES) for labels in (20, 50)
+        run(method, 0, 10 + place, labels=labels) for place, method in enumerate(METHOD_TITLES) for labels in (20, 50)
     ]
     found = [(pair.labels, pair.method, pair.reference) for pair in make_pairs(rows)]
     expected = [
         (labels, method, reference)
-        for labels, method, reference in product((20, 50), SYSTEM_TITLES, ("dcgan", "dcgan10", "ensemble"))
+        for labels, method, reference in product((20, 50), METHOD_TITLES, ("dcgan", "dcgan10", "ensemble"))
         if method != reference and (reference != "ensemble" or method == "bayesgan")
     ]
     assert found == expected
@@ -131,9 +131,9 @@ def test_what_the_paper_reports() -> None:
     assert reported_epoch_seconds("celeba", "dcgan10") == 649 * 60
     assert reported_epoch_seconds("cifar10", "supervised") is None
     assert reported_size("svhn") == (75_000, (32, 32, 3))
-    for dataset in NAMES:
-        known = {each for each in IMAGE_METHODS if reported(dataset, LABEL_COUNTS[dataset][-1], each)}
-        assert known == (set() if dataset == "digits" else {*IMAGE_METHODS} - {"lfvi"})
+    for dataset in IMAGE_SETS:
+        known = {each for each in METHODS if reported(dataset, LABEL_COUNTS[dataset][-1], each)}
+        assert known == (set() if dataset == "digits" else {*METHODS} - {"lfvi"})
     assert reported_size("digits") is None
     assert reported_epoch_seconds("digits", "dcgan") is None
     assert reported("mnist", 77, "dcgan") is None

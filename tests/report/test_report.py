@@ -20,12 +20,12 @@ from bayesgan.data.folder import OwnImages
 from bayesgan.report.report import write_report
 from bayesgan.report.runs import command, finished
 from bayesgan.runs.images import Task, Training
-from bayesgan.settings.methods import ImageMethod
+from bayesgan.settings.names import Method
 
 CPU = torch.device("cpu")
 SMALL = {"iterations": 6, "generator_width": 4, "discriminator_width": 4}
 PAIRS = {"burn_in": 4, "thin": 1, "generators": 4, "discriminators": 4}
-METHODS: tuple[ImageMethod, ...] = ("bayesgan", "dcgan", "supervised")
+METHODS: tuple[Method, ...] = ("bayesgan", "dcgan", "supervised")
 MACHINE = {"threads": 1, "device": "cpu"}
 HOSTILE = '"><script>alert(1)<|script>'  # a folder's name has no slash
 

@@ -12,7 +12,7 @@ import torch
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import open_tensors
-from bayesgan.data.images import ImageSetName
+from bayesgan.data.names import ImageSetName
 from bayesgan.runs.images import Task, Training, resumed
 from tests.helpers.real import real
 

@@ -5,9 +5,10 @@ from typing import Any, cast, get_args
 import pytest
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.data.images import NAMES, ImageSetName
-from bayesgan.settings.methods import IMAGE_METHODS, ImageMethod
-from bayesgan.settings.presets import PRESETS, PresetName, described, image_settings
+from bayesgan.data.names import IMAGE_SETS, ImageSetName
+from bayesgan.settings.names import METHODS, Method
+from bayesgan.settings.names import PRESETS, PresetName
+from bayesgan.settings.compose import described, image_settings
 from bayesgan.settings.settings import ImageSettings
 
 # Section 4: "J_g = 10, J_d = 1, M = 2, n_d = n_g = 64", "a N(0, 10 I) prior", "5000 iterations and then collect weight
@@ -44,7 +45,7 @@ def values_of(settings: ImageSettings, names: Any) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names}
 
 
-@pytest.mark.parametrize("dataset", NAMES)
+@pytest.mark.parametrize("dataset", IMAGE_SETS)
 def test_the_paper_preset_has_the_papers_values(dataset: ImageSetName) -> None:
     settings = image_settings("paper", "bayesgan", dataset)
     assert values_of(settings, PAPER) == PAPER
@@ -57,13 +58,13 @@ def test_the_paper_preset_uses_all_labels_in_every_iteration(labels: int) -> Non
     assert image_settings("paper", "bayesgan", "cifar10").label_batch >= labels
 
 
-def every_combination() -> list[tuple[PresetName, ImageMethod, ImageSetName]]:
-    return [(preset, method, dataset) for preset in PRESETS for method in IMAGE_METHODS for dataset in NAMES]
+def every_combination() -> list[tuple[PresetName, Method, ImageSetName]]:
+    return [(preset, method, dataset) for preset in PRESETS for method in METHODS for dataset in IMAGE_SETS]
 
 
 @pytest.mark.parametrize(("preset", "method", "dataset"), every_combination())
 def test_every_method_on_every_data_set_collects_something(
-    preset: PresetName, method: ImageMethod, dataset: ImageSetName
+    preset: PresetName, method: Method, dataset: ImageSetName
 ) -> None:
     for values in ({}, {"iterations": 20}, {"iterations": 7}):
         settings = image_settings(preset, method, dataset, **values)
@@ -74,7 +75,7 @@ def test_every_method_on_every_data_set_collects_something(
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_bayesian_gan_has_no_tricks(preset: PresetName) -> None:
-    for dataset in NAMES:
+    for dataset in IMAGE_SETS:
         settings = image_settings(preset, "bayesgan", dataset)
         if (preset, dataset) == ("fast", "mnist"):  # the exception, stated in docs/choices.md
             assert values_of(settings, NO_TRICKS) == NO_TRICKS | {"feature_matching": True}
@@ -85,10 +86,8 @@ def test_the_bayesian_gan_has_no_tricks(preset: PresetName) -> None:
 
 
 @pytest.mark.parametrize("method", ["dcgan", "wdcgan", "dcgan10"])
-@pytest.mark.parametrize("dataset", NAMES)
-def test_the_papers_baselines_have_the_three_tricks_that_the_paper_names(
-    method: ImageMethod, dataset: ImageSetName
-) -> None:
+@pytest.mark.parametrize("dataset", IMAGE_SETS)
+def test_the_papers_baselines_have_the_three_tricks_that_the_paper_names(method: Method, dataset: ImageSetName) -> None:
     settings = image_settings("paper", method, dataset)
     assert settings.minibatch_discrimination
     assert settings.feature_normalisation
@@ -106,7 +105,7 @@ def test_the_papers_baselines_have_the_three_tricks_that_the_paper_names(
     ],
 )
 def test_point_estimates_are_optimised_to_the_end_without_a_prior(
-    preset: PresetName, method: ImageMethod, expected: dict[str, Any]
+    preset: PresetName, method: Method, expected: dict[str, Any]
 ) -> None:
     settings = image_settings(preset, method, "mnist")
     assert values_of(settings, expected) == expected
@@ -127,13 +126,13 @@ def test_lfvi_optimises_gaussians_against_the_same_prior(preset: PresetName) -> 
     assert (settings.iterations - settings.burn_in) // settings.thin == 10
 
 
-@pytest.mark.parametrize("method", IMAGE_METHODS)
-def test_steps_fall_for_all_systems_alike(method: ImageMethod) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_steps_fall_for_all_systems_alike(method: Method) -> None:
     settings = image_settings("fast", method, "mnist")
     assert (settings.schedule, settings.burn_in, settings.iterations) == ("cyclical", 5_000, 6_000)
 
 
-@pytest.mark.parametrize("dataset", NAMES)
+@pytest.mark.parametrize("dataset", IMAGE_SETS)
 def test_chains_of_the_fast_preset_agree_on_images_that_move(dataset: ImageSetName) -> None:
     settings = image_settings("fast", "bayesgan", dataset)
     on = "shown" if dataset == "digits" else "plain"
@@ -142,7 +141,7 @@ def test_chains_of_the_fast_preset_agree_on_images_that_move(dataset: ImageSetNa
 
 
 @pytest.mark.parametrize(("preset", "method", "dataset"), every_combination())
-def test_given_values_win(preset: PresetName, method: ImageMethod, dataset: ImageSetName) -> None:
+def test_given_values_win(preset: PresetName, method: Method, dataset: ImageSetName) -> None:
     given = {"prior_variance": 3.5, "label_weight": 7.0, "real_batch": 9, "discriminator_width": 5, "layer_noise": 0.25}
     given |= {"iterations": 50, "burn_in": 11, "thin": 13, "clip": 0.5, "minibatch_discrimination": True}
     settings = image_settings(preset, method, dataset, **given)
@@ -188,7 +187,7 @@ def test_bad_values_get_one_sentence(values: dict[str, Any], sentence: str) -> N
 
 @pytest.mark.parametrize("names", [("quick", "bayesgan", "mnist"), ("paper", "gan", "mnist"), ("paper", "dcgan", "m")])
 def test_unknown_names_get_one_sentence(names: tuple[str, str, str]) -> None:
-    preset, method, dataset = cast(PresetName, names[0]), cast(ImageMethod, names[1]), cast(ImageSetName, names[2])
+    preset, method, dataset = cast(PresetName, names[0]), cast(Method, names[1]), cast(ImageSetName, names[2])
     with pytest.raises(BayesganError, match=r"\.$"):
         image_settings(preset, method, dataset)
 
@@ -198,7 +197,7 @@ def test_the_description_says_all_that_the_methods_change(preset: PresetName) ->
     table = described(preset)
     reference = table["bayesgan on mnist"]
     assert reference == image_settings(preset, "bayesgan", "mnist").model_dump(mode="json")
-    for method in get_args(ImageMethod)[1:]:
+    for method in get_args(Method)[1:]:
         assert reference | table[method] == image_settings(preset, method, "mnist").model_dump(mode="json")
 
 

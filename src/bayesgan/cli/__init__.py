@@ -4,7 +4,6 @@ import sys
 from io import TextIOWrapper
 from typing import Annotated
 
-import torch
 import typer
 
 from bayesgan import __version__
@@ -68,4 +67,4 @@ def main() -> None:
 
 
 def _out_of_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+    return type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)

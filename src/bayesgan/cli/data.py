@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.data import check as check_files
-from bayesgan.data import sources
-from bayesgan.data.download import File
-from bayesgan.data.images import NAMES, ImageSetName, default_folder, load
+from bayesgan.data.names import IMAGE_SETS, ImageSetName, default_folder
+
+if TYPE_CHECKING:
+    from bayesgan.data.download import File
 
 app = typer.Typer(help="Get the image sets, and check what is there.", no_args_is_help=True)
 
@@ -24,7 +24,7 @@ DataDir = Annotated[
         show_default="~/.cache/bayesgan",
     ),
 ]
-ALL = ", ".join(NAMES)
+ALL = ", ".join(IMAGE_SETS)
 
 
 @app.command()
@@ -48,10 +48,12 @@ def check(
     data_dir: DataDir = None,
 ) -> None:
     """Say which image sets are there, and whether their files are the official ones."""
+    from bayesgan.data.check import check as check_set
+
     folder = data_dir or default_folder()
     damaged = []
-    for name in _known(names or NAMES):
-        findings = check_files.check(name, folder)
+    for name in _known(names or IMAGE_SETS):
+        findings = check_set(name, folder)
         damaged += [finding.note for finding in findings if finding.state == "damaged"]
         if name == "digits":
             print("digits: comes with scikit-learn")
@@ -76,6 +78,7 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Write an image set as PNG files in folders, to try out what your own pictures would do."""
+    from bayesgan.data.images import load
     from bayesgan.data.labels import LabelledImages, labelled_set
     from bayesgan.data.write import write_folders
 
@@ -91,16 +94,18 @@ def export(
 def _known(names: Sequence[str]) -> tuple[str, ...]:
     """Each name once, in order."""
     for name in names:
-        if name not in NAMES:
+        if name not in IMAGE_SETS:
             raise BayesganError(f"'{name}' is not an image set: give one of {ALL}.")
     return tuple(dict.fromkeys(names))
 
 
 def _get(name: str, folder: Path) -> None:
+    from bayesgan.data import sources
+
     tasks: dict[File, TaskID] = {}
     with _progress() as progress:
 
-        def report(file: File, done: int) -> None:
+        def report(file: "File", done: int) -> None:
             if file not in tasks:
                 tasks[file] = progress.add_task(file.name, total=file.size)
             progress.update(tasks[file], completed=done)

@@ -9,8 +9,7 @@ import typer
 from bayesgan.base.errors import BayesganError
 from bayesgan.cli.data import DataDir
 from bayesgan.cli.options import Device, say
-from bayesgan.data.images import default_folder
-from bayesgan.data.labels import LabelledImages
+from bayesgan.data.names import default_folder
 
 
 def explore(
@@ -33,16 +32,15 @@ def explore(
             raise
         raise BayesganError("Gradio is missing: pip install 'bayesgan[explore]'.") from None
     from bayesgan.explore.answers import Explorer
-    from bayesgan.posterior.posterior import load
     from bayesgan.runs.images import data_of_run
+    from bayesgan.runs.saved import load
 
     posterior = load(run, device)
-    data: LabelledImages | BayesganError
     try:
-        data = data_of_run(run, data_dir or default_folder())
+        explorer = Explorer(posterior, data_of_run(run, data_dir or default_folder()))
     except BayesganError as error:
-        data = error  # the generators and a drawing need no images
-    launch(Explorer(posterior, data), run.resolve().name, host, port, _say_where)
+        explorer = Explorer(posterior, error)  # the generators and a drawing need no images
+    launch(explorer, run.resolve().name, host, port, _say_where)
 
 
 def _say_where(address: str) -> None:

@@ -17,7 +17,7 @@ def figures(
     'dcgan10' with as many labels.
     """
     from bayesgan.paper.figures import draw
-    from bayesgan.runs.saved import find_runs  # takes a second, which --help need not
+    from bayesgan.runs.saved import find_runs
 
     finished, unfinished = find_runs(runs)
     print(f"Finished runs: {len(finished)}; unfinished ones, left out: {unfinished}.")

@@ -15,7 +15,6 @@ console = Console(stderr=True)
 T = TypeVar("T")
 
 # Options that every training command takes
-Iterations = Annotated[int, typer.Option(help="Iterations of Algorithm 1.")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads; one for each core by default.")]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, …")]
 

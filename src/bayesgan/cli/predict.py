@@ -16,7 +16,7 @@ from rich.text import Text
 from bayesgan.base.errors import BayesganError
 from bayesgan.cli.data import DataDir
 from bayesgan.cli.options import Device, console, say
-from bayesgan.data.images import default_folder
+from bayesgan.data.names import default_folder
 
 if TYPE_CHECKING:
     from bayesgan.posterior.average import Uncertainty
@@ -44,7 +44,7 @@ def predict(
     """
     from bayesgan.data.decode import decoded
     from bayesgan.data.listing import listed, printable
-    from bayesgan.posterior.posterior import load
+    from bayesgan.runs.saved import load
 
     posterior = load(run, device)
     paths: list[Path] = []
@@ -89,12 +89,15 @@ def suggest(
     run with one network they are those that it is least sure of.
     """
     from bayesgan.data.contact_sheet import draw_sheet
-    from bayesgan.posterior.posterior import load
     from bayesgan.posterior.suggest import suggested
-    from bayesgan.runs.images import data_of, data_of_run, resumed
+    from bayesgan.runs.images import data_of, data_of_run, task_of
+    from bayesgan.runs.record import read_record
+    from bayesgan.runs.saved import load
 
     posterior = load(run, device)
-    data = data_of(resumed(run), data_dir or default_folder(), posterior.shape)  # new pictures may be of any shape
+    data = data_of(
+        task_of(read_record(run)), data_dir or default_folder(), posterior.shape
+    )  # new pictures may be of any shape
     try:
         data_of_run(run, data_dir or default_folder(), data)
     except BayesganError:
@@ -130,7 +133,7 @@ def generate(
     import torch
 
     from bayesgan.data.contact_sheet import draw_panels
-    from bayesgan.posterior.posterior import load
+    from bayesgan.runs.saved import load
 
     posterior = load(run, device)
     newest = posterior.generators[::-1]
@@ -166,12 +169,13 @@ def evaluate(
     Writes evaluation.json and reliability.png into the run's folder.
     """
     from bayesgan.data.listing import printable
-    from bayesgan.posterior.posterior import load
     from bayesgan.runs import evaluation
-    from bayesgan.runs.images import data_of, data_of_run, resumed
+    from bayesgan.runs.images import data_of, data_of_run, task_of
+    from bayesgan.runs.record import read_record
+    from bayesgan.runs.saved import load
 
     folder = data_dir or default_folder()
-    task = resumed(run)
+    task = task_of(read_record(run))
     if split in (None, task.split):
         data = data_of_run(run, folder)
     elif task.own is not None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from bayesgan.base import environment
 from bayesgan.cli.data import DataDir
 from bayesgan.cli.options import Device, progress_bar
-from bayesgan.data.images import default_folder
+from bayesgan.data.names import default_folder
 
 if TYPE_CHECKING:
-    from bayesgan.runs.images import Training
+    from bayesgan.data.labels import LabelledImages
+    from bayesgan.runs.saved import SavedRun
 
 
 def report(
@@ -26,18 +26,19 @@ def report(
 
     The page is one file that needs nothing but a browser. Runs with other images or labels get parts of their own.
     """
-    from bayesgan.report.report import write_report  # takes a second, which --help need not
+    from bayesgan.base import environment
+    from bayesgan.report.report import write_report
     from bayesgan.report.runs import finished
 
     chosen = environment.use(device, None)
     with progress_bar() as progress:
         bar = progress.add_task("reading", total=len(runs), note="")
 
-        def opened() -> Iterator["Training"]:
-            for done, training in enumerate(finished(runs, data_dir or default_folder(), chosen)):
-                progress.update(bar, completed=done, description=escape(training.folder.name))
-                yield training
+        def opened() -> Iterator[tuple["SavedRun", "LabelledImages"]]:
+            for done, (run, data) in enumerate(finished(runs, data_dir or default_folder())):
+                progress.update(bar, completed=done, description=escape(run.folder.name))
+                yield run, data
             progress.update(bar, completed=len(runs), description="writing")
 
-        write_report(opened(), out)
+        write_report(opened(), out, device=str(chosen))
     print(f"The report is {out}.")

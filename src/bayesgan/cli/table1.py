@@ -11,12 +11,11 @@ from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 
-from bayesgan.base import environment
 from bayesgan.base.errors import BayesganError
 from bayesgan.cli.data import DataDir
 from bayesgan.cli.options import Device, assignment, console, listed, numbers, say
-from bayesgan.data.images import NAMES, default_folder
-from bayesgan.settings.presets import PresetName
+from bayesgan.data.names import IMAGE_SETS, default_folder
+from bayesgan.settings.names import METHODS, PresetName
 
 if TYPE_CHECKING:
     from bayesgan.paper.board import Board, Underway
@@ -26,11 +25,9 @@ MARKS = {"running": "▸", "failed": "✗"}
 
 
 def table1(
-    datasets: Annotated[str, typer.Option(help="Image sets, separated by commas.")] = ",".join(NAMES),
+    datasets: Annotated[str, typer.Option(help="Image sets, separated by commas.")] = ",".join(IMAGE_SETS),
     labels: Annotated[str | None, typer.Option(help="Label counts.", show_default="the paper's")] = None,
-    methods: Annotated[
-        str | None, typer.Option(help="Systems; 'ensemble' is the ablation.", show_default="all, and the ablation")
-    ] = None,
+    methods: Annotated[str | None, typer.Option(help="Methods, separated by commas.", show_default="all")] = None,
     subsets: Annotated[int, typer.Option(help="Random labelled subsets, 0 to one less than this.", min=1)] = 10,
     preset: Annotated[PresetName, typer.Option(help="Settings; see 'bayesgan presets'.")] = "fast",
     change: Annotated[
@@ -58,19 +55,19 @@ def table1(
 
     Stopped in any way and started again, it goes on: what has ended is not repeated, the rest resumes.
     """
+    from bayesgan.base import environment
     from bayesgan.paper.board import Board, fill
     from bayesgan.paper.grid import Grid
     from bayesgan.paper.table1 import Made
-    from bayesgan.paper.workers import local, on_ray  # takes a second, which --help need not
-    from bayesgan.settings.systems import SYSTEMS
+    from bayesgan.paper.workers import local, on_ray
 
     for option, given, other in (("--gpus-per-run", gpus_per_run, "ray"), ("--workers", workers, "local")):
         if given is not None and engine != other:
             raise BayesganError(f"{option} is for --engine {other}: leave it out, or choose that engine.")
 
     grid = Grid(
-        listed("--datasets", datasets, _one_of(NAMES), f"one of {', '.join(NAMES)}"),
-        listed("--methods", methods or ",".join(SYSTEMS), _one_of(SYSTEMS), f"one of {', '.join(SYSTEMS)}"),
+        listed("--datasets", datasets, _one_of(IMAGE_SETS), f"one of {', '.join(IMAGE_SETS)}"),
+        listed("--methods", methods or ",".join(METHODS), _one_of(METHODS), f"one of {', '.join(METHODS)}"),
         subsets,
         None if labels is None else numbers("--labels", labels, at_least=1),
         preset,
@@ -124,7 +121,7 @@ def _cards(gpus_per_run: float | None, device: str) -> float:
 
 def _command(grid: "Grid", out: Path, device: str, budget: str, who: dict[str, Any]) -> str:
     """The command that makes the table again, wherever its data are; ``who`` does it are options, None if not given."""
-    words = ["bayesgan", "table1", "--datasets", ",".join(grid.datasets), "--methods", ",".join(grid.systems)]
+    words = ["bayesgan", "table1", "--datasets", ",".join(grid.datasets), "--methods", ",".join(grid.methods)]
     words += [] if grid.labels is None else ["--labels", ",".join(map(str, grid.labels))]
     words += ["--subsets", str(grid.subsets), "--preset", grid.preset]
     for name, value in grid.overrides.items():
@@ -161,7 +158,9 @@ def _state(board: "Board") -> str:
 
 def _progress(run: "Underway") -> str:
     """A line for a run that is being done."""
-    how_far = f"iteration {run.iteration:,} of {run.job.task.settings.iterations:,}" if run.iteration else "starts"
+    how_far = (
+        f"iteration {run.iteration:,} of {run.job.task.settings.length.iterations:,}" if run.iteration else "starts"
+    )
     return f"{MARKS['running']} {run.job.name}: {how_far}" + ("" if run.error is None else f", {run.error:.1%} errors")
 
 

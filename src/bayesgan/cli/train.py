@@ -10,17 +10,13 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from bayesgan.base import environment
 from bayesgan.base.errors import BayesganError
-from bayesgan.base.files import locked
 from bayesgan.cli.data import DataDir
 from bayesgan.cli.options import Device, Threads, assignment, console, progress_bar, say
-from bayesgan.data.folder import LARGEST_SIDE, LEAST_HELD_OUT, MOST_HELD_OUT, SMALLEST_SIDE
-from bayesgan.data.images import ImageSetName, default_folder
-from bayesgan.data.listing import NOT_NAMED, printable
-from bayesgan.runs.run import Metrics
-from bayesgan.settings.methods import ImageMethod
-from bayesgan.settings.presets import PRESETS, PresetName, described
+from bayesgan.data.names import LARGEST_SIDE, LEAST_HELD_OUT, MOST_HELD_OUT, SMALLEST_SIDE, ImageSetName, default_folder
+from bayesgan.settings.names import PRESETS, Method, PresetName
+
+Metrics = dict[str, Any]  # of one evaluation
 
 EVERY = 100  # iterations between evaluations
 SHOWN = 10  # lines on what is not used
@@ -64,7 +60,7 @@ def train(
     ] = None,
     labels: Annotated[str, typer.Option(help="N_s, how many images show their label: a number, or 'all'.")] = "100",
     subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
-    method: Annotated[ImageMethod, typer.Option(help="The system to train.")] = "bayesgan",
+    method: Annotated[Method, typer.Option(help="The method to train.")] = "bayesgan",
     preset: Annotated[PresetName, typer.Option(help="Its settings; see 'bayesgan presets'.")] = "fast",
     change: Annotated[
         list[str] | None, typer.Option("--set", help="Replace a value of the preset: --set temperature=0.1")
@@ -89,19 +85,23 @@ def train(
     threads: Threads = None,
     device: Device = "cpu",
 ) -> None:
-    """Train a system on images of which a few show their label: a known set, or your own (--images).
+    """Train on images of which a few show their label: a known set, or your own (--images).
 
     The same command run again goes on where it was stopped, and so does --resume FOLDER. Started by torchrun, several
     processes share the chains: torchrun --nproc-per-node 2 -m bayesgan train …
     """
+    from bayesgan.base import environment
+    from bayesgan.base.files import locked
     from bayesgan.data.folder import OwnImages, similar
-    from bayesgan.runs.images import Task, Training, data_of, resumed  # takes a second, which --help need not
+    from bayesgan.data.listing import printable
+    from bayesgan.runs.images import Task, Training, data_of, task_of
+    from bayesgan.runs.record import read_record
     from bayesgan.runs.tensorboard import TensorBoard
     from bayesgan.sampler.distributed import together
 
     if resume is not None:
         _refuse_beside_resume(context)
-        task, folder = resumed(resume), resume
+        task, folder = task_of(read_record(resume)), resume
     else:
         overrides = dict(assignment(each) for each in change or [])
         overrides |= {} if temperature is None else {"temperature": temperature}
@@ -141,10 +141,12 @@ def train(
             return
         _say_data(training)
         with locked(folder), progress_bar() as progress, ExitStack() as stack:
-            bar = progress.add_task("0", total=settings.iterations, completed=training.gan.iteration, note="")
+            bar = progress.add_task(
+                "0", total=settings.length.iterations, completed=training.gan.state.iteration, note=""
+            )
             board = None
             if tensorboard:
-                board = stack.enter_context(TensorBoard(folder / "tensorboard", training.gan.iteration))
+                board = stack.enter_context(TensorBoard(folder / "tensorboard", training.gan.state.iteration))
 
             def report(iteration: int, metrics: Metrics) -> None:
                 if board is not None:
@@ -159,6 +161,8 @@ def presets(
     names: Annotated[list[str] | None, typer.Argument(help="Which presets; all by default.")] = None,
 ) -> None:
     """Print the presets: every value, and what each method and data set changes."""
+    from bayesgan.settings.compose import described
+
     for name in names or PRESETS:
         if name not in PRESETS:
             raise BayesganError(f"'{name}' is not a preset: choose from {', '.join(PRESETS)}.")
@@ -176,7 +180,8 @@ def demo(
     device: Device = "cpu",
     out: Annotated[Path, typer.Option(help="Folder for the report and the runs.")] = Path("demo"),
 ) -> None:
-    """See it work in three minutes: handwritten digits, 50 labels, three systems, one report."""
+    """See it work in three minutes: handwritten digits, 50 labels, three methods, one report."""
+    from bayesgan.base import environment
     from bayesgan.report.demo import METHODS, run
 
     chosen = environment.use(device, threads)
@@ -234,13 +239,15 @@ def _say_data(training: Any) -> None:
             f"preset {task.preset} as for {task.like}.",
         ]
         if data.skipped:
-            lines += [f"Not used (all of it is in {training.folder / SKIPPED}):", *_shown(data.skipped)]
+            lines += [f"Not used (all of it is in {training.folder / SKIPPED}):", *_unused(data.skipped)]
     for line in lines:
         say(line)
 
 
-def _shown(skipped: Sequence[str]) -> list[str]:
+def _unused(skipped: Sequence[str]) -> list[str]:
     """The first lines of what is not used; files that nobody takes for pictures are only counted."""
+    from bayesgan.data.listing import NOT_NAMED
+
     named = [words for words in skipped if not words.endswith(NOT_NAMED)]
     lines = [f"  {words}" for words in named[:SHOWN]]
     lines += [f"  … and {len(named) - SHOWN} more"] if len(named) > SHOWN else []

@@ -3,37 +3,15 @@
 from pathlib import Path
 
 import numpy as np
-import torch
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
-from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import replacing
 from bayesgan.data.decode import picture
-from bayesgan.data.pixels import as_bytes
-from bayesgan.posterior.samples import DIGITS, SampleSet
-from bayesgan.sampler.population import Population
 
 GAP = 2  # pixels between pictures
 SMALLEST_SIDE = 56  # of a picture in the panel: small images are enlarged, pixel by pixel
 CAPTION = 14  # pixels of a line of text
-
-
-def pictures(generator: Population, samples: SampleSet, iteration: int, noise: Tensor) -> Tensor:
-    """Bytes (chains, n, channels, height, width): what a collected sample makes of ``noise`` (chains, n, noise_dim).
-
-    Each picture by itself, with the statistics that were stored beside the weights.
-    """
-    theta = samples.load(iteration, "generators").to(noise.device)
-    statistics = samples.load(iteration, "generator_statistics").to(noise.device)
-    chains = len(noise)
-    if theta.shape != (chains, generator.weights) or statistics.shape != (chains, generator.buffers):
-        raise BayesganError(
-            f"{samples.folder / f'{iteration:0{DIGITS}d}.safetensors'} does not fit the settings in the config.json "
-            "of its run: put the right file back, or train again."
-        )
-    with torch.no_grad():
-        return as_bytes(generator(theta, noise, statistics))
 
 
 def panel(pictures: Tensor) -> Image.Image:

@@ -13,16 +13,15 @@ from pydantic import Field
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.data.decode import Header, decoded, each, header
-from bayesgan.data.images import Images, ImageSetName
+from bayesgan.data.images import Images
 from bayesgan.data.labels import LabelledImages, LabelledSet, hashed
 from bayesgan.data.listing import NOT_NAMED, File, listed, printable, read_labels
+from bayesgan.data.names import LARGEST_SIDE, LEAST_HELD_OUT, MOST_HELD_OUT, SMALLEST_SIDE, ImageSetName
 
 NOT_LABELLED = -1
 SIDES = (8, 16, 32, 64)  # pixels of what pictures of mixed sizes are scaled to
 LARGEST = 64  # pixels of a side that pictures of one size may keep
 FEWEST = 10  # pictures to train on
-LEAST_HELD_OUT, MOST_HELD_OUT = 0.01, 0.9  # shares that may be asked for
-SMALLEST_SIDE, LARGEST_SIDE = 8, 256  # pixels that may be asked for
 
 
 @dataclass(frozen=True)

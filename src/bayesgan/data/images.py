@@ -1,16 +1,13 @@
 """The image sets of Section 4, all in one form."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, assert_never, get_args
+from typing import Literal, assert_never
 
 import numpy as np
 
 from bayesgan.data import celeba, cifar10, digits, mnist, svhn
-
-ImageSetName = Literal["digits", "mnist", "cifar10", "svhn", "celeba"]
-NAMES: tuple[ImageSetName, ...] = get_args(ImageSetName)
+from bayesgan.data.names import ImageSetName
 
 
 @dataclass(frozen=True)
@@ -23,11 +20,6 @@ class Images:
     train_labels: np.ndarray  # (N,) int64
     test: np.ndarray
     test_labels: np.ndarray
-
-
-def default_folder() -> Path:
-    """The data root when none is given: what BAYESGAN_DATA names, or else a folder in the user's cache."""
-    return Path(os.environ.get("BAYESGAN_DATA") or "~/.cache/bayesgan").expanduser()
 
 
 def load(name: ImageSetName, folder: Path, split: Literal["test", "validation"] = "test") -> Images:

@@ -1,11 +1,10 @@
 """The synthetic data of Section 4.1: the paper's linear-Gaussian plane and the published code's ten clusters."""
 
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 
-SyntheticName = Literal["clusters", "plane"]
-NAMES = get_args(SyntheticName)
+from bayesgan.data.names import SYNTHETIC_SETS, SyntheticName
 
 CLUSTERS = 10
 INHERENT_DIM = 2  # d of the paper
@@ -21,7 +20,7 @@ class SyntheticData(NamedTuple):
 
 def synthetic(name: SyntheticName, dim: int, size: int, seed: int) -> SyntheticData:
     """Draw a data distribution of ``dim`` dimensions, then ``size`` training and ``size`` test points from it."""
-    rng = np.random.default_rng([seed, dim, NAMES.index(name)])
+    rng = np.random.default_rng([seed, dim, SYNTHETIC_SETS.index(name)])
     train, test, centres = (_clusters if name == "clusters" else _plane)(rng, dim, size)
     mean, deviation = train.mean(0), train.std(0)
     return SyntheticData(*(((points - mean) / deviation).astype(np.float32) for points in (train, test, centres)))

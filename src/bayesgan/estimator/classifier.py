@@ -25,35 +25,17 @@ from bayesgan.estimator import file
 from bayesgan.estimator.file import Saved
 from bayesgan.networks.build import pair
 from bayesgan.posterior.average import Uncertainty
-from bayesgan.posterior.posterior import Held, Posterior
-from bayesgan.posterior.samples import Sample
-from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.posterior.posterior import Posterior
+from bayesgan.posterior.samples import Held
+from bayesgan.sampler.gan import BayesianGAN, Sample
 from bayesgan.sampler.minibatches import Labels
-from bayesgan.settings.methods import IMAGE_OVERRIDES, ImageMethod
-from bayesgan.settings.presets import PresetName, Values, image_settings
-from bayesgan.settings.settings import ImageSettings, Settings, VectorSettings, parse_settings
+from bayesgan.settings.compose import image_settings, vector_settings
+from bayesgan.settings.names import Method, PresetName
+from bayesgan.settings.settings import ImageSettings, Settings, VectorSettings
 
 UNLABELLED = -1  # what stands in y for a point without a label
 WHITE = 255
 POPULATIONS = ("generators", "generator_statistics", "discriminators", "discriminator_statistics")  # of a sample
-
-# Where vectors differ from the smallest images. The mass follows the gradient: frozen at the end of the burn-in, it let
-# chains on as few points as these sets may have (2, but also 105) diverge.
-VECTORS: dict[PresetName, Values] = {
-    "paper": {},
-    "fast": {
-        "generators": 10,
-        "discriminators": 10,
-        "jitter": 0.0,
-        "consensus": 0.0,
-        "hidden": 64,
-        "generator_rate": 3e-3,
-        "discriminator_rate": 3e-3,
-        "epsilon": 1e-3,
-        "dynamics": "running",
-        "iterations": 400,
-    },
-}
 
 Progress = Callable[[int, int], object]
 
@@ -74,7 +56,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     does for all but scikit-learn's own semi-supervised classifiers.
 
     Args:
-        method: a system of the paper's comparison; see ``bayesgan.settings.methods``.
+        method: one of those that the paper compares; see :mod:`bayesgan.settings.methods`.
         preset: where the numbers of a run come from; see ``bayesgan presets``.
         image_shape: (height, width) or (height, width, channels) of images that come as rows.
         iterations: of Algorithm 1, and with them burn-in and thinning; the preset's by default.
@@ -111,7 +93,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def __init__(
         self,
-        method: ImageMethod = "bayesgan",
+        method: Method = "bayesgan",
         *,
         preset: PresetName = "fast",
         image_shape: Sequence[int] | None = None,
@@ -171,13 +153,14 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         labels = Labels(labels.indices.to(device), labels.classes.to(device), labels.number)
         gan = BayesianGAN(settings, *pair(settings, shape, labels.number), data.to(device), seed, labels)
         collected: dict[int, Sample] = {}
-        while gan.iteration < settings.iterations:
+        iterations = settings.length.iterations
+        for iteration in range(1, iterations + 1):
             gan.iterate()
-            if gan.sampling and (gan.iteration - settings.burn_in) % settings.thin == 0:
+            if gan.collects:
                 # Copies: what moves the chains moves them in place.
-                collected[gan.iteration] = {name: part.cpu().clone() for name, part in gan.sample().items()}
+                collected[iteration] = {name: part.cpu().clone() for name, part in gan.sample().items()}
             if self.callback is not None:
-                self.callback(gan.iteration, settings.iterations)
+                self.callback(iteration, iterations)
         return self._posterior(settings, collected, device)
 
     def _posterior(self, settings: Settings, collected: dict[int, Sample], device: torch.device) -> Posterior:
@@ -197,12 +180,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         values = {name: _plain(value) for name, value in values.items()}
         if self.image_shape_ is not None:
             return image_settings(self.preset, self.method, similar(shape), **values)
-        own = IMAGE_OVERRIDES.get(self.method, {})
-        values = {k: v for k, v in VECTORS.get(self.preset, {}).items() if k not in own} | values
-        shared = {name: value for name, value in values.items() if name != "hidden"}
-        like = image_settings(self.preset, self.method, "digits", **shared).model_dump(exclude_unset=True)
-        like = {name: value for name, value in like.items() if name in VectorSettings.model_fields}
-        return parse_settings(VectorSettings, **(like | values))
+        return vector_settings(self.preset, self.method, **values)
 
     def _points(self, X: np.ndarray) -> np.ndarray:
         """Rows as the posterior takes them: standardised, or images of bytes."""
@@ -281,7 +259,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             names=self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None,
             pixels=self.image_shape_,
             range=None if self.image_shape_ is None else self.range_,
-            run=self.posterior_.settings.model_dump(mode="json"),
+            run=self.posterior_.settings.flat(),
         )
         file.write(Path(path), saved, tensors)
 
@@ -322,7 +300,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         for name, part in tensors.items():
             iteration, population = name.split(".")
             collected.setdefault(int(iteration), {})[population] = part
-        settings = parse_settings(VectorSettings if saved.pixels is None else ImageSettings, **saved.run)
+        settings = (VectorSettings if saved.pixels is None else ImageSettings).of(**saved.run)
         model.posterior_ = model._posterior(settings, collected, torch.device(device))
         if not collected:
             raise ValueError

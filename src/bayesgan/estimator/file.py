@@ -11,8 +11,7 @@ from torch import Tensor
 from bayesgan import __version__
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import open_tensors, write_tensors
-from bayesgan.settings.methods import ImageMethod
-from bayesgan.settings.presets import PresetName
+from bayesgan.settings.names import Method, PresetName
 
 
 class Saved(BaseModel):
@@ -21,7 +20,7 @@ class Saved(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     version: str
-    method: ImageMethod
+    method: Method
     preset: PresetName
     image_shape: tuple[int, ...] | None
     iterations: int | None

@@ -139,7 +139,7 @@ class Explorer:
     @property
     def orders(self) -> list[str]:
         """What test images can be ordered by."""
-        says_fake = self.posterior.settings.game == "jensen-shannon"
+        says_fake = self.posterior.settings.tells_fake
         return [name for name in ORDERS if name != "fake" or says_fake]
 
     @cached_property

@@ -21,26 +21,26 @@ def pair(settings: Settings, shape: tuple[int, ...], classes: int) -> tuple[nn.M
 
 def _pair(settings: Settings, shape: tuple[int, ...], classes: int) -> tuple[nn.Module, nn.Module]:
     if isinstance(settings, VectorSettings):
-        if settings.feature_matching:
+        if settings.densities.feature_matching:
             raise BayesganError("The networks of vectors have no features to match: set feature_matching to false.")
         (size,) = shape
-        return mlp(settings.noise_dim, settings.hidden, size), mlp(size, settings.hidden, classes)
+        hidden = settings.networks.hidden
+        return mlp(settings.networks.noise_dim, hidden, size), mlp(size, hidden, classes)
     if not isinstance(settings, ImageSettings):
         raise TypeError(f"{type(settings).__name__} name no networks")
     channels, height, width = shape
     if min(height, width) < SMALLEST:
         raise BayesganError(f"Images of {height}×{width} pixels are too small: both sides need {SMALLEST} or more.")
+    chosen = settings.networks
     discriminator = Discriminator(
         (channels, height, width),
         classes=classes,
-        width=settings.discriminator_width,
-        normalisation=settings.normalisation,
-        layer_noise=settings.layer_noise,
-        feature_normalisation=settings.feature_normalisation,
-        minibatch_discrimination=settings.minibatch_discrimination,
-        features=settings.features,
+        width=chosen.discriminator_width,
+        normalisation=chosen.normalisation,
+        layer_noise=chosen.layer_noise,
+        feature_normalisation=chosen.feature_normalisation,
+        minibatch_discrimination=chosen.minibatch_discrimination,
+        features=chosen.features,
     )
-    generator = Generator(
-        settings.noise_dim, (channels, height, width), settings.generator_width, settings.normalisation
-    )
+    generator = Generator(chosen.noise_dim, (channels, height, width), chosen.generator_width, chosen.normalisation)
     return generator, discriminator

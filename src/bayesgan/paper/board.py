@@ -18,7 +18,7 @@ from bayesgan.runs.run import METRICS
 
 GRIDS = "grids.jsonl"  # a line for each grid whose runs are in a folder
 
-Place = tuple[str, int, str]  # data set, labels, system: a cell
+Place = tuple[str, int, str]  # data set, labels, method: a cell
 
 
 class Underway(NamedTuple):
@@ -32,7 +32,7 @@ class Underway(NamedTuple):
     @property
     def seconds_in_all(self) -> float:
         """How long the run will take if it goes on like this; it has to have been evaluated."""
-        return self.seconds / self.iteration * self.job.task.settings.iterations
+        return self.seconds / self.iteration * self.job.task.settings.length.iterations
 
 
 class Board:
@@ -108,7 +108,7 @@ class Board:
                 took.setdefault((each.dataset, each.method), []).append(each.seconds)
         for run in underway:
             if run.iteration > 0:
-                took.setdefault((run.job.task.dataset, run.job.system), []).append(run.seconds_in_all)
+                took.setdefault((run.job.task.dataset, run.job.task.method), []).append(run.seconds_in_all)
         if not took:
             return None
         typical = mean(mean(seconds) for seconds in took.values())
@@ -118,7 +118,7 @@ class Board:
 
         left = [usual(each.dataset, each.method) for each in self.rows if each.status == "waiting"]
         left += [
-            run.seconds_in_all - run.seconds if run.iteration > 0 else usual(run.job.task.dataset, run.job.system)
+            run.seconds_in_all - run.seconds if run.iteration > 0 else usual(run.job.task.dataset, run.job.task.method)
             for run in underway
         ]
         return max([sum(left) / self._at_once, *left])

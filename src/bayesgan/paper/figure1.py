@@ -11,11 +11,11 @@ from sklearn.manifold import MDS
 
 from bayesgan.base.files import replacing
 from bayesgan.paper.synthetic import Finished
-from bayesgan.settings.methods import MethodName
+from bayesgan.settings.names import SyntheticMethod
 
-TITLES: dict[MethodName, str] = {"ml-gan": "ML-GAN", "wgan": "Wasserstein GAN", "bayesgan": "Bayesian GAN"}
+TITLES: dict[SyntheticMethod, str] = {"ml-gan": "ML-GAN", "wgan": "Wasserstein GAN", "bayesgan": "Bayesian GAN"}
 # Distinct in grey too: by lightness and by dash pattern.
-LINES: dict[MethodName, dict[str, Any]] = {
+LINES: dict[SyntheticMethod, dict[str, Any]] = {
     "ml-gan": {"color": "#d95f02", "linestyle": (0, (5, 2))},
     "wgan": {"color": "#9a9a9a", "linestyle": (0, (1, 1))},
     "bayesgan": {"color": "#1b3a6b", "linestyle": "-"},
@@ -94,7 +94,7 @@ def _scatters(row: np.ndarray, runs: list[Finished], dim: int) -> None:
         axes.set_xlabel("first principal component")
 
 
-def _divergences(axes: Axes, runs: list[Finished], methods: list[MethodName], dim: int) -> None:
+def _divergences(axes: Axes, runs: list[Finished], methods: list[SyntheticMethod], dim: int) -> None:
     """The mean over seeds as a line, the range over seeds as a band, the data's own floor."""
     for method in methods:
         curves = np.array([each.result["jsd"] for each in runs if each.result["method"] == method])

@@ -12,11 +12,12 @@ import numpy as np
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import replacing
+from bayesgan.data.names import IMAGE_SET_TITLES, IMAGE_SETS
 from bayesgan.paper import sheets
 from bayesgan.runs.run import METRICS
 from bayesgan.runs.saved import Evaluation, SavedRun
-from bayesgan.settings.methods import DRAWS
-from bayesgan.settings.systems import DATASET_TITLES, SYSTEM_TITLES, System, system_of
+from bayesgan.settings.compose import DRAWS
+from bayesgan.settings.names import METHOD_TITLES, METHODS, Method
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,6 +66,9 @@ def draw(runs: Sequence[SavedRun], out: Path) -> list[Path]:
     """Write every figure that ``runs`` have something to show in; the result is the files."""
     from matplotlib import rc_context  # takes a second to import
 
+    if own := next((run for run in runs if run.record.own is not None), None):
+        raise BayesganError(f"{own.folder} is of your own pictures: 'bayesgan report {own.folder}' draws its figures.")
+    runs = sorted(runs, key=_order)
     cells = dict.fromkeys((run.summary.dataset, run.summary.labels) for run in runs)
     files: list[Path] = []
     with rc_context(STYLE):
@@ -102,18 +106,17 @@ def joined(runs: Sequence[Sequence[Evaluation]], error: Error) -> Curve:
     )
 
 
-def systems(runs: Sequence[SavedRun]) -> dict[str, list[SavedRun]]:
-    """The runs that differ in subset and seed only, by a name that says what tells the systems apart."""
-    alike: dict[tuple[System, frozenset[str]], list[SavedRun]] = {}
+def told_apart(runs: Sequence[SavedRun]) -> dict[str, list[SavedRun]]:
+    """The runs that differ in subset and seed only, by a name that says what tells them from others."""
+    alike: dict[tuple[Method, frozenset[str]], list[SavedRun]] = {}
     for run in runs:
-        system, changed = system_of(run.summary.method, run.changed)
-        values = {"preset": run.summary.preset} | changed
+        values = {"preset": run.record.preset} | run.changed
         facts = frozenset(f"{name}={json.dumps(value)}".replace('"', "") for name, value in values.items())
-        alike.setdefault((system, facts), []).append(run)
+        alike.setdefault((run.record.method, facts), []).append(run)
     named = {}
-    for (system, facts), members in alike.items():
-        common = frozenset.intersection(*(others for name, others in alike if name == system))
-        named[", ".join([SYSTEM_TITLES[system], *sorted(facts - common)])] = members
+    for (method, facts), members in alike.items():
+        common = frozenset.intersection(*(others for name, others in alike if name == method))
+        named[", ".join([METHOD_TITLES[method], *sorted(facts - common)])] = members
     return named
 
 
@@ -132,13 +135,13 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
     curves: list[Curve] = []
     further = cycle(FURTHER_LINES)
     seen: set[str] = set()
-    for name, members in systems(runs).items():
-        system = members[0].system
-        look = next(further) if system in seen else LINES[system]
-        seen.add(system)
+    for name, members in told_apart(runs).items():
+        method = members[0].record.method
+        look = next(further) if method in seen else LINES[method]
+        seen.add(method)
         label = name if len(members) == 1 else f"{name} ({len(members)} runs)"
         lines: list[tuple[Error, str, dict[str, Any]]] = [("chains_error", label, look)]
-        if system in ("bayesgan", "ensemble"):
+        if method in ("bayesgan", "ensemble"):
             lines = [("average_error", f"{label}: model average", look | AVERAGE)]
             lines += [("chains_error", f"{label}: present chains", look | CHAINS)]
         several = len(lines) > 1
@@ -151,13 +154,13 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
             _plot(left, curve.iterations, curve.errors, text, style)
             _plot(right, curve.seconds.mean(0), curve.errors, text, style)
             curves.append(curve)
-    for burn_in in sorted({run.settings.burn_in for run in runs if run.summary.method == "bayesgan"}):
+    for burn_in in sorted({run.settings.length.burn_in for run in runs if run.record.method == "bayesgan"}):
         left.axvline(burn_in, color="black", lw=0.6)
         left.annotate(" sampling →", (burn_in, 1.0), xycoords=("data", "axes fraction"), va="bottom", fontsize=9)
     _finish(left, right, curves, runs)
     repeated = max(len(curve.errors) for curve in curves) > 1
     note = "; lines: mean over runs, shaded: their range" if repeated else ""
-    figure.suptitle(f"{DATASET_TITLES[about.dataset]}, {about.labels} labels{note}", fontsize=11)
+    figure.suptitle(f"{IMAGE_SET_TITLES[about.dataset]}, {about.labels} labels{note}", fontsize=11)
     handles, names = left.get_legend_handles_labels()
     names = [textwrap.fill(name, LEGEND) for name in names]
     figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, handlelength=4, fontsize=9)
@@ -212,7 +215,7 @@ def _threads(runs: Sequence[SavedRun]) -> str:
 def _of_pictures(dataset: str, runs: Sequence[SavedRun]) -> list[tuple[str, "Figure"]]:
     """Figures of the Bayesian GAN that has most DCGANs to stand beside, by the first part of their names."""
     drawable = [run for run in runs if run.has_samples]
-    candidates = [run for run in drawable if (run.summary.dataset, run.system) == (dataset, "bayesgan")]
+    candidates = [run for run in drawable if (run.summary.dataset, run.record.method) == (dataset, "bayesgan")]
     if not candidates:
         return []
     beside = [sheets.dcgans(run, drawable) for run in candidates]
@@ -220,7 +223,7 @@ def _of_pictures(dataset: str, runs: Sequence[SavedRun]) -> list[tuple[str, "Fig
     run = candidates[best]
     figures = [("generators", sheets.generators(run, beside[best]))] if beside[best] else []
     figures += [("samples", sheets.samples(run))]
-    return [*figures, ("styles", sheets.styles(run))] if run.chains > 1 else figures
+    return [*figures, ("styles", sheets.styles(run))] if run.settings.populations.chains("generators") > 1 else figures
 
 
 def _save(figure: "Figure", path: Path) -> list[Path]:
@@ -231,3 +234,11 @@ def _save(figure: "Figure", path: Path) -> list[Path]:
         with replacing(file) as temporary:
             figure.savefig(temporary, format=file.suffix[1:], dpi=sheets.DPI, metadata=metadata)
     return files
+
+
+def _order(run: SavedRun) -> tuple[int, int, int, int, int, int, str]:
+    """Methods as they are before others that were changed."""
+    it = run.record
+    sets: tuple[str, ...] = IMAGE_SETS
+    place = sets.index(it.dataset), run.summary.labels, METHODS.index(it.method)
+    return *place, len(run.changed), it.subset, it.seed, str(run.folder)

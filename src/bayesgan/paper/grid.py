@@ -1,6 +1,5 @@
-"""A grid of runs, as in Table 1: systems × data sets × label counts × labelled subsets; how one of them is done."""
+"""A grid of runs, as in Table 1: methods × data sets × label counts × labelled subsets; how one of them is done."""
 
-import json
 import os
 import re
 import traceback
@@ -13,19 +12,21 @@ from typing import Any
 from bayesgan.base import environment
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import locked, read_text, write_text
-from bayesgan.data.images import NAMES, ImageSetName
+from bayesgan.data.names import IMAGE_SETS, ImageSetName
 from bayesgan.paper.reported import LABEL_COUNTS
 from bayesgan.paper.statistics import RunRow
-from bayesgan.runs.images import Task, Training, resumed
-from bayesgan.runs.run import ENVIRONMENTS, Metrics
-from bayesgan.runs.summary import SUMMARY, Summary, read_summary
-from bayesgan.settings.methods import IMAGE_OVERRIDES, ImageMethod
-from bayesgan.settings.presets import PresetName, image_settings
-from bayesgan.settings.systems import ABLATION, ENSEMBLE, SYSTEMS, System, system_of
+from bayesgan.runs.images import Task, Training, task_of
+from bayesgan.runs.record import CONFIG, read_record
+from bayesgan.runs.run import Metrics
+from bayesgan.runs.saved import SavedRun, read_run
+from bayesgan.runs.summary import SUMMARY, Summary
+from bayesgan.settings.compose import image_settings
+from bayesgan.settings.methods import METHOD_VALUES, SAMPLED
+from bayesgan.settings.names import METHODS, Method, PresetName
 
 RUNS = "runs"  # the folder of a table's runs, each in a folder of this name:
 NAME = re.compile(
-    rf"(?P<dataset>{'|'.join(NAMES)})-(?P<labels>\d{{1,9}})-(?P<system>{'|'.join(SYSTEMS)})-(?P<subset>\d{{1,9}})"
+    rf"(?P<dataset>{'|'.join(IMAGE_SETS)})-(?P<labels>\d{{1,9}})-(?P<method>{'|'.join(METHODS)})-(?P<subset>\d{{1,9}})"
 )
 EVALUATIONS = 20  # of a long run, for its curve; more of them would take a good part of its time
 FAILURE = "failure.txt"  # why the last try failed; below it the traceback of what should not have happened
@@ -36,7 +37,6 @@ PATIENCE = 120.0  # seconds for a process of a grid that was killed to find out 
 class Job:
     """One run of the grid, with all that a worker on any machine needs to know."""
 
-    system: System
     task: Task
     folder: Path
     data_dir: Path
@@ -47,19 +47,19 @@ class Job:
     def name(self) -> str:
         """What the run is called in messages."""
         task = self.task
-        return f"{task.dataset}, {task.labels} labels, {self.system}, subset {task.subset}"
+        return f"{task.dataset}, {task.labels} labels, {task.method}, subset {task.subset}"
 
 
 @dataclass(frozen=True)
 class Grid:
     """What to run. ``labels`` None stands for the paper's label counts of each data set.
 
-    ``overrides`` replace values of the preset, but none that makes a system what it is: DCGAN-10 keeps its ten pairs
+    ``overrides`` replace values of the preset, but none that makes a method what it is: DCGAN-10 keeps its ten pairs
     and the end of training as its only sample.
     """
 
     datasets: Sequence[ImageSetName]
-    systems: Sequence[System] = SYSTEMS
+    methods: Sequence[Method] = METHODS
     subsets: int = 10
     labels: Sequence[int] | None = None
     preset: PresetName = "fast"
@@ -71,27 +71,25 @@ class Grid:
         The seed of a run is the number of its labelled subset.
         """
         return [
-            Job(system, task, folder(out, task, system), data_dir.resolve(), device, threads)
+            Job(task, folder(out, task), data_dir.resolve(), device, threads)
             for subset in range(self.subsets)
             for dataset in self.datasets
             for labels in self.labels or LABEL_COUNTS[dataset]
-            for system in self.systems
-            for task in [self._task(dataset, labels, system, subset)]
+            for method in self.methods
+            for task in [self._task(dataset, labels, method, subset)]
         ]
 
-    def _task(self, dataset: ImageSetName, labels: int, system: System, subset: int) -> Task:
-        method: ImageMethod = "bayesgan" if system == ABLATION else system
-        own = IMAGE_OVERRIDES[method].keys() | (set() if method == "bayesgan" else {"burn_in", "thin"})
+    def _task(self, dataset: ImageSetName, labels: int, method: Method, subset: int) -> Task:
+        own = METHOD_VALUES[method].keys() | (set() if method in SAMPLED else {"burn_in", "thin"})
         overrides = {name: value for name, value in self.overrides.items() if name not in own}
-        overrides |= ENSEMBLE if system == ABLATION else {}
-        iterations = image_settings(self.preset, method, dataset, **overrides).iterations
+        iterations = image_settings(self.preset, method, dataset, **overrides).length.iterations
         every = max(100, iterations // EVALUATIONS)
         return Task(dataset, labels, subset, method, self.preset, subset, every=every, overrides=overrides)
 
 
-def folder(out: Path, task: Task, system: System) -> Path:
+def folder(out: Path, task: Task) -> Path:
     """Where a run goes."""
-    return out.resolve() / RUNS / f"{task.dataset}-{task.labels}-{system}-{task.subset}"
+    return out.resolve() / RUNS / f"{task.dataset}-{task.labels}-{task.method}-{task.subset}"
 
 
 @dataclass(frozen=True)
@@ -100,14 +98,14 @@ class Found:
 
     row: RunRow
     summary: Summary | None = None
-    changed: dict[str, Any] = field(default_factory=dict)  # from the preset as it is now, the ablation's own apart
+    changed: dict[str, Any] = field(default_factory=dict)  # from the preset as it is now
     machine: str | None = None  # where it ended, if that is on record
 
 
 def refuse_other_settings(job: Job) -> None:
     """Nothing that is in the folder of the run may be of another run."""
-    if (job.folder / "config.json").exists():
-        there = resumed(job.folder)
+    if (job.folder / CONFIG).exists():
+        there = task_of(read_record(job.folder))
         if there.settings != job.task.settings or there.identity != job.task.identity:
             raise BayesganError(f"{job.folder} holds a run with other settings: choose another --out, or delete it.")
 
@@ -115,15 +113,10 @@ def refuse_other_settings(job: Job) -> None:
 def finished(job: Job) -> Found | None:
     """The run if it has ended."""
     refuse_other_settings(job)
-    if not (job.folder / "config.json").exists() or not (job.folder / SUMMARY).exists():
+    if not (job.folder / CONFIG).exists() or not (job.folder / SUMMARY).exists():
         return None
-    task, remedy = job.task, f"delete {job.folder} to train again"
-    summary = read_summary(job.folder, remedy)
-    of = summary.dataset, summary.labels, summary.subset, summary.method, summary.split, summary.iterations
-    if of != (task.dataset, task.labels, task.subset, task.method, task.split, task.settings.iterations):
-        raise BayesganError(f"{job.folder / SUMMARY} is of another run: {remedy}.")
-    _, changed = system_of(task.method, task.changed)
-    return Found(_row(job, "done", summary), summary, changed, _machine(job.folder))
+    run = read_run(job.folder, f"delete {job.folder} to train again")
+    return Found(_row(job, "done", run.summary), run.summary, run.changed, _machine(run))
 
 
 def unfinished(job: Job, status: str) -> Found:
@@ -133,20 +126,20 @@ def unfinished(job: Job, status: str) -> Found:
 
 def _row(job: Job, status: str, summary: Summary | None) -> RunRow:
     task = job.task
-    place = task.dataset, int(task.labels), job.system, task.preset, task.subset
+    place = task.dataset, int(task.labels), task.method, task.preset, task.subset
     if summary is None:
         return RunRow(*place, None, None, None, None, None, None, status)
     figures = summary.iterations, summary.test_size, summary.test_errors, summary.seconds, summary.seconds_per_epoch
     return RunRow(*place, summary.labelled_sha256, *figures, status)
 
 
-def _machine(folder: Path) -> str | None:
-    try:
-        *_, last = json.loads(read_text(folder / ENVIRONMENTS))
-        threads = f"{last['threads']} thread{'' if last['threads'] == 1 else 's'}"
-        return f"{threads} of {last['processor']}, Python {last['python']}, torch {last['torch']}"
-    except (BayesganError, ValueError, KeyError, TypeError):  # no figure depends on it
+def _machine(run: SavedRun) -> str | None:
+    """Where the run ended, if that is on record."""
+    if not run.environments:
         return None
+    last = run.environments[-1]
+    threads = f"{last['threads']} thread{'' if last['threads'] == 1 else 's'}"
+    return f"{threads} of {last['processor']}, Python {last['python']}, torch {last['torch']}"
 
 
 def found_in(out: Path, known: Container[Path]) -> dict[Path, Found]:
@@ -167,7 +160,7 @@ def found_in(out: Path, known: Container[Path]) -> dict[Path, Found]:
             else:
                 continue
         except BayesganError as error:
-            place = name["dataset"], int(name["labels"]), name["system"], "", int(name["subset"])
+            place = name["dataset"], int(name["labels"]), name["method"], "", int(name["subset"])
             ended = Found(RunRow(*place, None, None, None, None, None, None, f"failed: {error}"))
         found[path] = ended
     return found
@@ -175,12 +168,11 @@ def found_in(out: Path, known: Container[Path]) -> dict[Path, Found]:
 
 def _ended(path: Path) -> Found:
     """The run in the folder ``path`` of some grid."""
-    task = resumed(path)
-    system, _ = system_of(task.method, task.changed)
-    named = folder(path.parent.parent, task, system)
+    task = task_of(read_record(path))
+    named = folder(path.parent.parent, task)
     if (named, task.split, task.seed) != (path, "test", task.subset):
         raise BayesganError(f"{path} holds another run than its name says: move it away.")
-    ended = finished(Job(system, task, path, Path()))
+    ended = finished(Job(task, path, Path()))
     assert ended is not None  # both files are there
     return ended
 

@@ -1,6 +1,6 @@
 """What the paper reports: the figures of its Table 1, never ours."""
 
-from bayesgan.data.images import ImageSetName
+from bayesgan.data.names import ImageSetName
 
 Reported = tuple[float, float]  # mean and 2 standard deviations over 10 subsets
 

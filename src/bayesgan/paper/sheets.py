@@ -14,8 +14,10 @@ from torch import Tensor
 
 from bayesgan.base.rng import stream
 from bayesgan.data.contact_sheet import panel
-from bayesgan.runs.saved import Drawn, SavedRun, latest
-from bayesgan.settings.systems import DATASET_TITLES, SYSTEM_TITLES
+from bayesgan.data.names import IMAGE_SET_TITLES
+from bayesgan.posterior.posterior import Drawn
+from bayesgan.runs.saved import SavedRun
+from bayesgan.settings.names import METHOD_TITLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,22 +58,24 @@ def dcgans(run: SavedRun, runs: Sequence[SavedRun]) -> list[tuple[SavedRun, int]
     """Runs and chains to stand beside ``run``: DCGANs trained apart, or those of one DCGAN-10 if they are more."""
 
     def like(method: str) -> list[SavedRun]:
-        ours = (run.summary.dataset, run.summary.labels, run.summary.preset)
-        named = [each for each in runs if each.summary.method == method]
-        found = [each for each in named if (each.summary.dataset, each.summary.labels, each.summary.preset) == ours]
+        ours = (run.summary.dataset, run.summary.labels, run.record.preset)
+        named = [each for each in runs if each.record.method == method]
+        found = [each for each in named if (each.summary.dataset, each.summary.labels, each.record.preset) == ours]
         return [each for each in found if each.changed == found[0].changed]
 
     apart = [(each, 0) for each in like("dcgan")]
-    together = [(each, chain) for each in like("dcgan10")[:1] for chain in range(each.chains)]
+    together = [
+        (each, chain) for each in like("dcgan10")[:1] for chain in range(each.settings.populations.chains("generators"))
+    ]
     return max(apart[:ROWS], together[:ROWS], key=len)
 
 
 def generators(run: SavedRun, beside: Sequence[tuple[SavedRun, int]]) -> "Figure":
     """Figure 2: a row of pictures for each generator, left of one posterior, right of DCGANs."""
-    ours = latest(run, ROWS, EACH)
-    theirs = [each.pictures(each.collected[-1], each.noise(each.collected[-1], EACH))[chain] for each, chain in beside]
-    if beside[0][0].summary.method == "dcgan":
-        names = [f"subset {each.summary.subset}\nseed {each.summary.seed}" for each, _ in beside]
+    ours = run.posterior().latest(ROWS, EACH, run.record.seed)
+    theirs = [each.posterior().latest(chain + 1, EACH, each.record.seed)[chain].pictures for each, chain in beside]
+    if beside[0][0].record.method == "dcgan":
+        names = [f"subset {each.summary.subset}\nseed {each.record.seed}" for each, _ in beside]
         row = "a DCGAN trained by itself, with its own labelled subset or seed"
     else:
         names = [f"DCGAN {chain + 1}" for _, chain in beside]
@@ -79,7 +83,7 @@ def generators(run: SavedRun, beside: Sequence[tuple[SavedRun, int]]) -> "Figure
     sheets = [
         sheet(
             torch.stack([each.pictures for each in ours]),
-            SYSTEM_TITLES["bayesgan"],
+            METHOD_TITLES["bayesgan"],
             [_name(each, "\n") for each in ours],
         ),
         sheet(torch.stack(theirs), "DCGAN", names),
@@ -94,7 +98,7 @@ def generators(run: SavedRun, beside: Sequence[tuple[SavedRun, int]]) -> "Figure
 def samples(run: SavedRun) -> "Figure":
     """Figures 6 to 9: sheets of samples from generators of one posterior."""
     side = _side(run)
-    drawn = latest(run, SHEETS, side**2)
+    drawn = run.posterior().latest(SHEETS, side**2, run.record.seed)
     sheets = [sheet(each.pictures.unflatten(0, (side, side)), _name(each, ", ")) for each in drawn]
     caption = f"Each panel is one generator of the same Bayesian GAN. {_trained(run)}"
     return _figure(
@@ -106,11 +110,12 @@ def samples(run: SavedRun) -> "Figure":
 
 def styles(run: SavedRun) -> "Figure":
     """Figure 3: the two chains of the last sample whose mean pictures differ most, on the same noise."""
-    last = run.collected[-1]
-    noise = torch.randn(
-        MEAN_OF, run.settings.noise_dim, generator=stream(run.summary.seed, f"styles/{last}", torch.device("cpu"))
-    )
-    pictures = run.pictures(last, noise.expand(run.chains, -1, -1))
+    posterior = run.posterior()
+    last = posterior.samples.iterations[-1]
+    rng = stream(run.record.seed, f"styles/{last}", posterior.device)
+    noise = torch.randn(MEAN_OF, run.settings.networks.noise_dim, generator=rng)
+    chains = run.settings.populations.chains("generators")
+    pictures = torch.stack([each.pictures for each in posterior.drawn(last, noise.expand(chains, -1, -1))])
     means = pictures.double().mean(1)
     first, second, distance = most_different(means)
     pair, side = [first, second], _side(run)
@@ -149,15 +154,15 @@ def _name(drawn: Drawn, between: str) -> str:
 
 
 def _title(run: SavedRun) -> str:
-    return DATASET_TITLES[run.summary.dataset]
+    return IMAGE_SET_TITLES[run.summary.dataset]
 
 
 def _trained(run: SavedRun) -> str:
-    it = run.summary
+    it = run.record
     changes = "".join(f", {name} {value}" for name, value in run.changed.items())
     return (
-        f"Trained with {it.labels} labels (subset {it.subset}, seed {it.seed}, preset {it.preset}{changes}) for "
-        f"{run.settings.iterations} iterations."
+        f"Trained with {run.summary.labels} labels (subset {it.subset}, seed {it.seed}, preset {it.preset}{changes})"
+        f" for {run.settings.length.iterations} iterations."
     )
 
 

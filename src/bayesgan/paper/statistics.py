@@ -7,10 +7,10 @@ from typing import Literal
 
 from scipy.special import stdtrit
 
-from bayesgan.data.images import NAMES
-from bayesgan.settings.systems import ABLATION, SYSTEM_TITLES
+from bayesgan.data.names import IMAGE_SETS
+from bayesgan.settings.names import METHOD_TITLES
 
-REFERENCES = ("dcgan", "dcgan10")  # that every system is compared with; the Bayesian GAN also with its ablation
+REFERENCES = ("dcgan", "dcgan10")  # that every method is compared with; the Bayesian GAN also with the ensemble
 CONFIDENCE = 0.95
 
 Unit = Literal["errors", "%"]
@@ -22,7 +22,7 @@ class RunRow:
 
     dataset: str
     labels: int
-    method: str  # a key of SYSTEM_TITLES
+    method: str  # a key of METHOD_TITLES
     preset: str
     subset: int
     labelled_sha256: str | None
@@ -48,7 +48,7 @@ class RunRow:
 
 @dataclass(frozen=True)
 class Cell:
-    """A system on a data set with a number of labels, over the labelled subsets."""
+    """A method on a data set with a number of labels, over the labelled subsets."""
 
     dataset: str
     labels: int
@@ -63,7 +63,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Paired:
-    """A system against a reference on the ``pairs`` subsets that both have done."""
+    """A method against a reference on the ``pairs`` subsets that both have done."""
 
     dataset: str
     labels: int
@@ -82,7 +82,7 @@ def unit(dataset: str) -> Unit:
 
 
 def make_cells(rows: Iterable[RunRow]) -> list[Cell]:
-    """A cell for each (data set, labels, system) that has a row, in the order of the table."""
+    """A cell for each (data set, labels, method) that has a row, in the order of the table."""
     groups: dict[tuple[str, int, str], list[RunRow]] = {}
     for row in rows:
         groups.setdefault((row.dataset, row.labels, row.method), []).append(row)
@@ -90,12 +90,12 @@ def make_cells(rows: Iterable[RunRow]) -> list[Cell]:
 
 
 def epoch_seconds(rows: Iterable[RunRow], dataset: str, method: str) -> float | None:
-    """Mean runtime per epoch over the done runs of a system, whatever their number of labels."""
+    """Mean runtime per epoch over the done runs of a method, whatever their number of labels."""
     return _mean(_seconds_per_epoch(row for row in rows if (row.dataset, row.method) == (dataset, method)))
 
 
 def make_pairs(rows: Iterable[RunRow]) -> list[Paired]:
-    """Every system against its references, wherever both have done the same subset."""
+    """Every method against its references, wherever both have done the same subset."""
     figures: dict[tuple[str, int, str], dict[tuple[object, ...], float]] = {}
     for row in rows:
         if row.figure is not None:
@@ -104,7 +104,7 @@ def make_pairs(rows: Iterable[RunRow]) -> list[Paired]:
     pairs = []
     for key in sorted(figures, key=_order):
         dataset, labels, method = key
-        for reference in (*REFERENCES, ABLATION) if method == "bayesgan" else REFERENCES:
+        for reference in (*REFERENCES, "ensemble") if method == "bayesgan" else REFERENCES:
             theirs = figures.get((dataset, labels, reference), {})
             shared = [same for same in figures[key] if same in theirs]
             if reference != method and shared:
@@ -114,7 +114,7 @@ def make_pairs(rows: Iterable[RunRow]) -> list[Paired]:
 
 
 def mean_ratio(pairs: Iterable[Paired], dataset: str, method: str, reference: str) -> float | None:
-    """The ratio of a system to a reference, averaged over the label counts that have one, all with the same weight."""
+    """The ratio of a method to a reference, averaged over the label counts that have one, all with the same weight."""
     wanted = (dataset, method, reference)
     same = [each for each in pairs if (each.dataset, each.method, each.reference) == wanted]
     return _mean(each.ratio for each in same if each.ratio is not None)
@@ -127,8 +127,8 @@ def run_order(row: RunRow) -> tuple[int, ...]:
 
 def _order(key: tuple[str, int, str]) -> tuple[int, int, int]:
     dataset, labels, method = key
-    names: tuple[str, ...] = NAMES
-    return names.index(dataset), labels, [*SYSTEM_TITLES].index(method)
+    names: tuple[str, ...] = IMAGE_SETS
+    return names.index(dataset), labels, [*METHOD_TITLES].index(method)
 
 
 def _cell(dataset: str, labels: int, method: str, rows: list[RunRow]) -> Cell:

@@ -12,13 +12,14 @@ from torch import Tensor
 
 from bayesgan.base.files import write_text
 from bayesgan.base.rng import stream
-from bayesgan.data.synthetic import SyntheticData, SyntheticName, synthetic
+from bayesgan.data.names import SyntheticName
+from bayesgan.data.synthetic import SyntheticData, synthetic
 from bayesgan.networks.mlp import mlp
 from bayesgan.posterior.divergence import JensenShannon, coverage
-from bayesgan.posterior.samples import Sample
 from bayesgan.runs.run import Metrics, Run
-from bayesgan.sampler.gan import BayesianGAN
-from bayesgan.settings.methods import MethodName, settings_for
+from bayesgan.sampler.gan import BayesianGAN, Sample
+from bayesgan.settings.methods import synthetic_settings
+from bayesgan.settings.names import SyntheticMethod
 from bayesgan.settings.settings import Settings
 
 HIDDEN = 1000
@@ -31,22 +32,22 @@ class Plan:
 
     data: SyntheticName = "clusters"
     dims: tuple[int, ...] = (100, 500)
-    methods: tuple[MethodName, ...] = ("ml-gan", "wgan", "bayesgan")
+    methods: tuple[SyntheticMethod, ...] = ("ml-gan", "wgan", "bayesgan")
     seeds: tuple[int, ...] = (0, 1, 2)
     size: int = 10_000  # N
     every: int = 25  # iterations between evaluations
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def runs(self) -> Iterator[tuple[int, int, MethodName]]:
+    def runs(self) -> Iterator[tuple[int, int, SyntheticMethod]]:
         """(dim, seed, method), the cheap ones first."""
         for dim in self.dims:
             for seed in self.seeds:
                 for method in self.methods:
                     yield dim, seed, method
 
-    def settings_for(self, method: MethodName) -> Settings:
+    def settings_for(self, method: SyntheticMethod) -> Settings:
         """The settings of one method of this plan."""
-        return settings_for(method, **self.settings)
+        return synthetic_settings(method, **self.settings)
 
 
 @dataclass
@@ -99,14 +100,16 @@ def _one(
     settings = plan.settings_for(label["method"])
     gan = BayesianGAN(
         settings,
-        generator=mlp(settings.noise_dim, HIDDEN, dim),
+        generator=mlp(settings.networks.noise_dim, HIDDEN, dim),
         discriminator=mlp(dim, HIDDEN, 1),
         data=torch.from_numpy(data.train).to(device),
         seed=seed,
     )
 
     def evaluate(gan: BayesianGAN, sample: Sample) -> Metrics:
-        points = flat(generate(gan, sample["generators"], len(data.test), gan.rng["evaluation"]))[: len(data.test)]
+        points = flat(generate(gan, sample["generators"], len(data.test), gan.state.streams["evaluation"]))[
+            : len(data.test)
+        ]
         return {"jsd": divergence(points), "coverage": coverage(points, data.centres)}
 
     training = Run(gan, folder, label)
@@ -123,10 +126,10 @@ def _finished(
     keep_weights: bool,
 ) -> Finished:
     gan, settings, samples = training.gan, training.gan.settings, training.samples
-    rng = stream(label["seed"], "figure", gan.data.device)
+    rng = stream(label["seed"], "figure", gan.batches.data.device)
     result = label | {
-        "dynamics": settings.dynamics,
-        "temperature": settings.temperature,
+        "dynamics": settings.sampler.dynamics,
+        "temperature": settings.sampler.temperature,
         "jsd": [[record["iteration"], record["jsd"]] for record in metrics],
         "jsd_floor": divergence(data.train),
         "jsd_posterior": None,
@@ -140,14 +143,14 @@ def _finished(
             for record in metrics
             if "gradient_noise_over_friction" in record
         ],
-        "settings": settings.model_dump(),
+        "settings": settings.flat(),
     }
     if len(samples):
         # Every collected generator contributes as many points, and all of them together as many as the data have.
         each = -(-len(data.test) // len(samples))
         points = [flat(generate(gan, theta.to(rng.device), each, rng)) for theta in samples.each("generators")]
         result["jsd_posterior"] = divergence(np.concatenate(points)[: len(data.test)])
-    shown = generate(gan, gan.generators.theta, SHOWN, rng)
+    shown = generate(gan, gan.state.generators.theta, SHOWN, rng)
     return Finished(
         result=result,
         projected_data=divergence.project(data.test[:SHOWN]),
@@ -160,7 +163,7 @@ def _finished(
 def generate(gan: BayesianGAN, theta: Tensor, points: int, rng: torch.Generator) -> np.ndarray:
     """At least ``points`` points, equally many from each chain of ``theta``: (chains, points of each, dim)."""
     each = -(-points // len(theta))
-    shape = (len(theta), each, gan.settings.noise_dim)
+    shape = (len(theta), each, gan.settings.networks.noise_dim)
     with torch.no_grad():
         return gan.generator(theta, torch.randn(shape, generator=rng, device=rng.device)).cpu().numpy()
 
@@ -172,8 +175,8 @@ def flat(points: np.ndarray) -> np.ndarray:
 
 def _prior(gan: BayesianGAN, divergence: JensenShannon, rng: torch.Generator) -> np.ndarray | None:
     """Points of the induced prior over data (Section 2, steps 1 to 3): θ_g ~ p(θ_g), z ~ p(z), x = G(z; θ_g)."""
-    variance = gan.settings.prior_variance
+    variance = gan.settings.densities.prior_variance
     if variance is None:
         return None
-    theta = gan.generator.prior_draw(len(gan.generators.theta), variance, rng)
+    theta = gan.generator.prior_draw(len(gan.state.generators.theta), variance, rng)
     return divergence.project(generate(gan, theta, SHOWN, rng))

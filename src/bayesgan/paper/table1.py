@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from bayesgan.base.files import write_text
+from bayesgan.data.names import IMAGE_SET_TITLES
 from bayesgan.paper.reported import LFVI_MNIST, reported, reported_epoch_seconds, reported_size
 from bayesgan.paper.statistics import (
     CONFIDENCE,
@@ -22,7 +23,7 @@ from bayesgan.paper.statistics import (
     unit,
 )
 from bayesgan.report.tables import Entry, Line, Page, Table, csv_text, html_text, latex_text, markdown_text
-from bayesgan.settings.systems import ABLATION, DATASET_TITLES, SYSTEM_TITLES
+from bayesgan.settings.names import METHOD_TITLES
 
 SHORT = 20  # characters of a reason that a cell has room for
 CELL_COLUMNS = (
@@ -56,9 +57,9 @@ def write_table(rows: list[RunRow], caption: Caption, out: Path) -> None:
     cells, pairs = make_cells(rows), make_pairs(rows)
     tables = [_errors(rows, cells, caption)]
     for dataset in dict.fromkeys(each.dataset for each in pairs):
-        for title, references in (("Paired comparison", REFERENCES), ("What sampling adds", (ABLATION,))):
+        for title, references in (("Paired comparison", REFERENCES), ("What sampling adds", ("ensemble",))):
             own = [each for each in pairs if each.dataset == dataset and each.reference in references]
-            tables += [_differences(f"{title} on {DATASET_TITLES[dataset]}", own, references)] if own else []
+            tables += [_differences(f"{title} on {IMAGE_SET_TITLES[dataset]}", own, references)] if own else []
     page = Page("Table 1", tables, [_one_line(each.command) for each in caption.grids], _failures(rows))
     write_text(out / "runs.csv", csv_text([field.name for field in fields(RunRow)], map(astuple, rows)))
     write_text(out / "table1.csv", csv_text(CELL_COLUMNS, map(_csv_row, cells)))
@@ -77,7 +78,7 @@ def _csv_row(cell: Cell) -> tuple[object, ...]:
 
 def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
     """The paper's table of our runs, with the paper's own row beneath each of ours."""
-    methods = [each for each in SYSTEM_TITLES if any(cell.method == each for cell in cells)]
+    methods = [each for each in METHOD_TITLES if any(cell.method == each for cell in cells)]
     lines = []
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
         note = f"in {unit(dataset)}"
@@ -85,7 +86,7 @@ def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
             count, channels, *shape = caption.sizes[dataset]
             note = f"{_size(count, (*shape, channels) if channels > 1 else tuple(shape))}; {note}"
         times = [Entry(_duration(epoch_seconds(rows, dataset, each))) for each in methods]
-        lines.append(Line("head", [Entry(DATASET_TITLES[dataset], note), *times]))
+        lines.append(Line("head", [Entry(IMAGE_SET_TITLES[dataset], note), *times]))
         size = reported_size(dataset)
         if size is not None:
             times = [Entry(_duration(reported_epoch_seconds(dataset, each))) for each in methods]
@@ -98,7 +99,7 @@ def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
             theirs = [_spread(dataset, *(reported(dataset, labels, each) or (None, None))) for each in methods]
             if any(theirs):
                 lines.append(Line("paper", [Entry("paper"), *map(Entry, theirs)]))
-    columns = [Entry(SYSTEM_TITLES[each], "T = 0, flat prior" if each == ABLATION else "") for each in methods]
+    columns = [Entry(METHOD_TITLES[each], "T = 0, flat prior" if each == "ensemble" else "") for each in methods]
     return Table("Test errors", [Entry("labels"), *columns], lines, _explained(rows, methods, caption))
 
 
@@ -123,7 +124,7 @@ def _measured(cell: Cell, best: list[Cell], asked: int) -> Entry:
 
 def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list[str]:
     """How to read the table, and how it was made."""
-    datasets = [each for each in DATASET_TITLES if any(row.dataset == each for row in rows)]
+    datasets = [each for each in IMAGE_SET_TITLES if any(row.dataset == each for row in rows)]
     reading = [
         f"Mean ± 2 standard deviations over {caption.subsets} random labelled subsets: the number of misclassified "
         "test images on MNIST, per cent elsewhere. Where fewer subsets are done, n is their number; one run has no ±; "
@@ -152,9 +153,9 @@ def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list
 
 
 def _changes(rows: list[RunRow], changed: list[tuple[RunRow, dict[str, Any]]]) -> list[str]:
-    """A sentence for each choice of settings that is not the preset's, with the systems that have it.
+    """A sentence for each choice of settings that is not the preset's, with the methods that have it.
 
-    Their numbers of labels are named where not all runs of a system on a data set have it.
+    Their numbers of labels are named where not all runs of a method on a data set have it.
     """
     having: dict[str, dict[tuple[str, str], list[RunRow]]] = {}
     for row, values in changed:
@@ -164,7 +165,7 @@ def _changes(rows: list[RunRow], changed: list[tuple[RunRow, dict[str, Any]]]) -
     for words, places in having.items():
         where = []
         for (dataset, method), own in places.items():
-            name = f"{SYSTEM_TITLES[method]} on {DATASET_TITLES[dataset]}"
+            name = f"{METHOD_TITLES[method]} on {IMAGE_SET_TITLES[dataset]}"
             if any((row.dataset, row.method) == (dataset, method) and row not in own for row in rows):
                 name += (
                     f" with {', '.join(f'{labels:,}' for labels in dict.fromkeys(row.labels for row in own))} labels"
@@ -175,20 +176,20 @@ def _changes(rows: list[RunRow], changed: list[tuple[RunRow, dict[str, Any]]]) -
 
 
 def _iterations(rows: list[RunRow], dataset: str) -> str:
-    """Of each system on a data set; said once where all have the same."""
-    systems: dict[int, list[str]] = {}
-    for method in SYSTEM_TITLES:
+    """Of each method on a data set; said once where all have the same."""
+    methods: dict[int, list[str]] = {}
+    for method in METHOD_TITLES:
         own = {row.iterations for row in rows if (row.dataset, row.method) == (dataset, method)}
         for number in sorted(each for each in own if each is not None):
-            systems.setdefault(number, []).append(SYSTEM_TITLES[method])
-    if len(systems) == 1:
-        return f"{DATASET_TITLES[dataset]} {next(iter(systems)):,}"
-    parts = [f"{number:,} ({', '.join(names)})" for number, names in systems.items()]
-    return f"{DATASET_TITLES[dataset]} {', '.join(parts) or 'not known yet'}"
+            methods.setdefault(number, []).append(METHOD_TITLES[method])
+    if len(methods) == 1:
+        return f"{IMAGE_SET_TITLES[dataset]} {next(iter(methods)):,}"
+    parts = [f"{number:,} ({', '.join(names)})" for number, names in methods.items()]
+    return f"{IMAGE_SET_TITLES[dataset]} {', '.join(parts) or 'not known yet'}"
 
 
 def _differences(title: str, pairs: list[Paired], references: tuple[str, ...]) -> Table:
-    """Systems against each of the ``references`` that they have, on the same subsets of one data set."""
+    """Methods against each of the ``references`` that they have, on the same subsets of one data set."""
     dataset = pairs[0].dataset
     own = {(each.labels, each.method, each.reference): each for each in pairs}
     references = tuple(each for each in references if any(key[2] == each for key in own))
@@ -196,27 +197,27 @@ def _differences(title: str, pairs: list[Paired], references: tuple[str, ...]) -
     lines = []
     for labels in counts:
         lines.append(Line("head", [Entry(f"{labels:,} labels"), *[Entry()] * (3 * len(references))]))
-        for method in (each for each in SYSTEM_TITLES if any(key[:2] == (labels, each) for key in own)):
+        for method in (each for each in METHOD_TITLES if any(key[:2] == (labels, each) for key in own)):
             entries = [entry for each in references for entry in _compared(own.get((labels, method, each)))]
-            lines.append(Line("ours", [Entry(SYSTEM_TITLES[method]), *entries]))
+            lines.append(Line("ours", [Entry(METHOD_TITLES[method]), *entries]))
     if len(counts) > 1:
         lines.append(Line("head", [Entry("mean over label counts"), *[Entry()] * (3 * len(references))]))
-        for method in (each for each in SYSTEM_TITLES if any(key[1] == each for key in own)):
+        for method in (each for each in METHOD_TITLES if any(key[1] == each for key in own)):
             entries = []
             for reference in references:
                 ratio = _ratio(mean_ratio(pairs, dataset, method, reference))
                 averaged = [n for n in counts if (pair := own.get((n, method, reference))) and pair.ratio is not None]
                 note = f"{', '.join(f'{n:,}' for n in averaged)} labels" if ratio and averaged != counts else ""
                 entries += [Entry(), Entry(ratio, note), Entry()]
-            lines.append(Line("ours", [Entry(SYSTEM_TITLES[method]), *entries]))
-    columns = [Entry("system")]
-    for reference in (SYSTEM_TITLES[each] for each in references):
+            lines.append(Line("ours", [Entry(METHOD_TITLES[method]), *entries]))
+    columns = [Entry("method")]
+    for reference in (METHOD_TITLES[each] for each in references):
         columns += [Entry(f"− {reference}"), Entry(f"÷ {reference}"), Entry("wins", f"over {reference}")]
     caption = (
-        "On the labelled subsets that both systems have done: mean difference of "
+        "On the labelled subsets that both methods have done: mean difference of "
         f"{'the number of errors' if unit(dataset) == 'errors' else 'the error, in percentage points,'} with its "
-        f"{CONFIDENCE:.0%} confidence interval (Student’s t), below 0 where the system is better; ratio of the mean "
-        "errors; number of subsets on which the system is better, where a tie is half."
+        f"{CONFIDENCE:.0%} confidence interval (Student’s t), below 0 where the method is better; ratio of the mean "
+        "errors; number of subsets on which the method is better, where a tie is half."
     )
     return Table(title, columns, lines, [caption])
 
@@ -237,7 +238,7 @@ def _failures(rows: list[RunRow]) -> list[str]:
         if row.failure is not None:
             subsets.setdefault((row.dataset, row.labels, row.method, row.failure), []).append(str(row.subset))
     return [
-        f"{DATASET_TITLES[dataset]}, {labels:,} labels, {SYSTEM_TITLES[method]}, "
+        f"{IMAGE_SET_TITLES[dataset]}, {labels:,} labels, {METHOD_TITLES[method]}, "
         f"subset{'s' * (len(own) > 1)} {', '.join(own)}: {_one_line(reason)}"
         for (dataset, labels, method, reason), own in subsets.items()
     ]

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from bayesgan.data.pixels import as_numbers
-from bayesgan.posterior.samples import Samples
 from bayesgan.sampler.densities import reality
 from bayesgan.sampler.population import Population
 
@@ -56,15 +55,8 @@ class ModelAverage:
         self._networks = 0
         self.included: set[int] = set()
 
-    def update(self, samples: Samples, upto: int | None = None) -> None:
-        """Add the samples collected up to iteration ``upto``, or all, that are not in the average yet."""
-        for iteration in samples.iterations:
-            if (upto is None or iteration <= upto) and iteration not in self.included:
-                self.add(samples.load(iteration, "discriminators"), samples.load(iteration, "discriminator_statistics"))
-                self.included.add(iteration)
-
-    def add(self, theta: Tensor, statistics: Tensor) -> None:
-        """Add a population (chains, weights) with its statistics (chains, buffers)."""
+    def add(self, iteration: int, theta: Tensor, statistics: Tensor) -> None:
+        """Add the population (chains, weights) that was collected at ``iteration``, with its statistics."""
         for chain in range(len(theta)):
             row = slice(chain, chain + 1)
             probabilities, real = self.predict(theta[row], statistics[row])
@@ -72,6 +64,7 @@ class ModelAverage:
             self._real += real[0]
             self._entropy += entropy(probabilities[0])
             self._networks += 1
+        self.included.add(iteration)
 
     def predict(self, theta: Tensor, statistics: Tensor) -> tuple[Tensor, Tensor]:
         """Class probabilities (chains, n, K) and those of being real (chains, n) by each chain alone."""

@@ -2,21 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bayesgan.base.environment import available
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.rng import stream
 from bayesgan.data.pixels import as_bytes
 from bayesgan.networks.build import pair
 from bayesgan.posterior.average import ModelAverage, Uncertainty, batches
-from bayesgan.posterior.samples import Sample, Samples, SampleSet
-from bayesgan.runs.record import read_config
+from bayesgan.posterior.samples import Samples
 from bayesgan.sampler.population import Population
 from bayesgan.settings.names import Side
 from bayesgan.settings.settings import Settings
@@ -24,11 +21,19 @@ from bayesgan.settings.settings import Settings
 Generated = tuple[int, int]  # collected iteration and chain of a generator
 
 
+class Drawn(NamedTuple):
+    """Pictures of one generator, bytes (n, channels, height, width); chains count from 1."""
+
+    iteration: int
+    chain: int
+    pictures: Tensor
+
+
 class Posterior:
     """Sampled networks, all of one architecture.
 
-    It is made by :func:`load`; iterating over it gives the posterior of each collected iteration by itself. It is not
-    for several threads at once: all chains run through one network, whose weights are put in for each.
+    It is made by :func:`bayesgan.load`; iterating over it gives the posterior of each collected iteration by itself. It
+    is not for several threads at once: all chains run through one network, whose weights are put in for each.
 
     Args:
         settings: of the run.
@@ -93,7 +98,7 @@ class Posterior:
         That of one network is zero everywhere. Of several it tells strange images best, and was chosen on validation
         images (docs/uncertainty.md).
         """
-        several = len(self) * self.settings.chains("discriminators") > 1
+        several = len(self) * self.settings.populations.chains("discriminators") > 1
         return "mutual_information" if several else "total_entropy"
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
@@ -110,14 +115,14 @@ class Posterior:
     def uncertainty(self, x: np.ndarray) -> Uncertainty:
         """Entropies, mutual information, and the probability of being unlike the training data."""
         found = self._average(x).uncertainty
-        if self.settings.game == "jensen-shannon":
+        if self.settings.tells_fake:
             return found
-        nothing = np.full_like(found.fake, np.nan)  # a Wasserstein critic and a plain classifier do not say
+        nothing = np.full_like(found.fake, np.nan)
         return Uncertainty(**(vars(found) | {"fake": nothing}))
 
     def predict_proba_each(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (networks, n, K) by each sampled discriminator alone."""
-        average = self._judge(x)
+        average = self.averaging(self._labelled_points(x))
         parts = []
         for iteration in self.samples.iterations:
             weights = self._loaded(iteration, "discriminators")
@@ -133,16 +138,25 @@ class Posterior:
         features = torch.cat(parts)[:, max(1, len(self.classes)) :]
         return (features if features.shape[1] > 0 else points.flatten(1)).cpu().numpy()
 
-    def _average(self, x: np.ndarray) -> ModelAverage:
-        average = self._judge(x)
+    def averaging(self, points: Tensor) -> ModelAverage:
+        """An average over no networks yet, for ``points`` (n, *point) as the networks take them."""
+        return ModelAverage(self._discriminator, max(1, len(self.classes)), points)
+
+    def include(self, average: ModelAverage, upto: int | None = None) -> None:
+        """Add the networks collected up to iteration ``upto``, or all, that are not in the average yet."""
         for iteration in self.samples.iterations:
-            average.add(*self._loaded(iteration, "discriminators"))
+            if (upto is None or iteration <= upto) and iteration not in average.included:
+                average.add(iteration, *self._loaded(iteration, "discriminators"))
+
+    def _average(self, x: np.ndarray) -> ModelAverage:
+        average = self.averaging(self._labelled_points(x))
+        self.include(average)
         return average
 
-    def _judge(self, x: np.ndarray) -> ModelAverage:
+    def _labelled_points(self, x: np.ndarray) -> Tensor:
         if not self.classes:
             raise BayesganError("This run was trained without labels: it has no classes to predict.")
-        return ModelAverage(self._discriminator, len(self.classes), self._points(x))
+        return self._points(x)
 
     def _points(self, x: np.ndarray) -> Tensor:
         """``x`` as the networks take it."""
@@ -170,7 +184,7 @@ class Posterior:
     @property
     def generators(self) -> list[Generated]:
         """Every sampled generator, by collected iteration and chain."""
-        chains = range(self.settings.chains("generators"))
+        chains = range(self.settings.populations.chains("generators"))
         return [(iteration, chain) for iteration in self.samples.iterations for chain in chains]
 
     def generate(self, n: int, which: Sequence[Generated] | None = None, seed: int = 0) -> np.ndarray:
@@ -185,7 +199,7 @@ class Posterior:
     def noise(self, n: int, seed: int = 0) -> Tensor:
         """White noise (n, noise_dim), the same for the same seed."""
         rng = stream(seed, "generate", self.device)
-        return torch.randn(n, self.settings.noise_dim, generator=rng, device=self.device)
+        return torch.randn(n, self.settings.networks.noise_dim, generator=rng, device=self.device)
 
     def draw(self, noise: Tensor, which: Sequence[Generated] | None = None) -> np.ndarray:
         """What the generators ``which``, taking turns, make of ``noise`` (n, noise_dim)."""
@@ -193,10 +207,32 @@ class Posterior:
         pictures = torch.empty(len(noise), *self.shape, device=self.device)
         for number, (iteration, chain) in enumerate(chosen[: len(noise)]):
             weights, statistics = self._loaded(iteration, "generators")
-            pictures[number :: len(chosen)] = self.picture(
-                weights[chain], statistics[chain], noise[number :: len(chosen)]
-            )
+            own = noise[number :: len(chosen)]
+            pictures[number :: len(chosen)] = self._picture(weights[chain], statistics[chain], own)
         return self._as_given(pictures)
+
+    def latest(self, generators: int, each: int, seed: int) -> list[Drawn]:
+        """Pictures by at most ``generators`` generators: the chains of the last sample, then of those before it.
+
+        The same ones whenever they are asked for with the same seed.
+        """
+        chains, rows = self.settings.populations.chains("generators"), list[Drawn]()
+        for iteration in reversed(self.samples.iterations):
+            if len(rows) >= generators or chains == 0:
+                break
+            rng = stream(seed, f"pictures/{iteration}", self.device)
+            size = (chains, each, self.settings.networks.noise_dim)
+            noise = torch.randn(size, generator=rng, device=self.device)
+            rows += self.drawn(iteration, noise)
+        return rows[:generators]
+
+    def drawn(self, iteration: int, noise: Tensor) -> list[Drawn]:
+        """What every generator of a collected iteration makes of its row of ``noise`` (chains, n, noise_dim)."""
+        weights, statistics = self._loaded(iteration, "generators")
+        return [
+            Drawn(iteration, chain + 1, as_bytes(self._picture(weights[chain], statistics[chain], own)).cpu())
+            for chain, own in enumerate(noise)
+        ]
 
     def between(self, one: Generated, other: Generated, share: float, noise: Tensor) -> np.ndarray:
         """What weights on the straight line from generator ``one`` (share 0) to ``other`` (1) make of ``noise``."""
@@ -204,7 +240,7 @@ class Posterior:
             tuple(part[chain] for part in self._loaded(iteration, "generators"))
             for iteration, chain in self._named([one, other])
         )
-        return self._as_given(self.picture(first.lerp(second, share), its.lerp(others, share), noise))
+        return self._as_given(self._picture(first.lerp(second, share), its.lerp(others, share), noise))
 
     def _named(self, generators: Sequence[Generated]) -> list[Generated]:
         """``generators``, all of which there are."""
@@ -219,7 +255,7 @@ class Posterior:
                 raise BayesganError(f"There is no generator {each}: give (collected iteration, chain).")
         return chosen
 
-    def picture(self, weights: Tensor, statistics: Tensor, noise: Tensor) -> Tensor:
+    def _picture(self, weights: Tensor, statistics: Tensor, noise: Tensor) -> Tensor:
         """G(z; θ_g) of one generator, (n, *point), each point by itself."""
         with torch.no_grad():
             return self._generator(weights[None], noise[None], statistics[None])[0]
@@ -241,7 +277,7 @@ class Posterior:
         population = self._generator if side == "generators" else self._discriminator
         weights = self.samples.load(iteration, side)
         statistics = self.samples.load(iteration, f"{side.removesuffix('s')}_statistics")
-        chains = self.settings.chains(side)
+        chains = self.settings.populations.chains(side)
         for part, size in ((weights, population.weights), (statistics, population.buffers)):
             if part.shape != (chains, size) or part.dtype != torch.float32:
                 raise BayesganError(
@@ -265,41 +301,3 @@ class _Chosen:
 
     def load(self, iteration: int, population: str) -> Tensor:
         return self.samples.load(iteration, population)
-
-
-class Held:
-    """Samples in memory."""
-
-    def __init__(self, collected: dict[int, Sample]) -> None:
-        self.collected = collected
-
-    @property
-    def iterations(self) -> list[int]:
-        """The collected iterations, in order."""
-        return sorted(self.collected)
-
-    def load(self, iteration: int, population: str) -> Tensor:
-        """The rows of ``population``, one for each chain, at ``iteration``."""
-        return self.collected[iteration][population]
-
-
-def load(folder: str | Path, device: str = "cpu") -> Posterior:
-    """The posterior that ``bayesgan train`` left in the run folder ``folder``.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> import torch
-    >>> from bayesgan.runs.images import Task, Training
-    >>> task = Task("digits", labels=20, overrides={"iterations": 3, "generators": 1, "discriminators": 1})
-    >>> with TemporaryDirectory() as folder:
-    ...     training = Training(task, Path(folder), Path(), torch.device("cpu"))
-    ...     summary = training.train()
-    ...     probabilities = load(folder).predict_proba(training.images.test[:, 0])
-    >>> int((probabilities.argmax(1) != training.images.test_labels).sum()) == summary["test_errors"]
-    True
-    """
-    folder = Path(folder)
-    config = read_config(folder)
-    samples = SampleSet(folder / "samples")
-    if not samples.iterations:
-        raise BayesganError(f"{folder} holds no samples yet: its training has not got past the burn-in.")
-    return Posterior(config.settings, config.shape, config.classes, samples, available(device))

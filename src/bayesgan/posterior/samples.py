@@ -7,8 +7,7 @@ from typing import Protocol
 from torch import Tensor
 
 from bayesgan.base.files import open_tensors, write_tensors
-
-Sample = dict[str, Tensor]  # generators, discriminators, and the statistics of each
+from bayesgan.sampler.gan import Sample
 
 DIGITS = 8  # of an iteration in a file name, so that names sort as numbers do
 
@@ -60,3 +59,19 @@ class SampleSet:
         """The weights (chains, weights) of ``population``, one collected iteration after another."""
         for iteration in self.iterations:
             yield self.load(iteration, population)
+
+
+class Held:
+    """Samples in memory."""
+
+    def __init__(self, collected: dict[int, Sample]) -> None:
+        self.collected = collected
+
+    @property
+    def iterations(self) -> list[int]:
+        """The collected iterations, in order."""
+        return sorted(self.collected)
+
+    def load(self, iteration: int, population: str) -> Tensor:
+        """The rows of ``population``, one for each chain, at ``iteration``."""
+        return self.collected[iteration][population]

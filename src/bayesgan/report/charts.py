@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from bayesgan.posterior.scores import BINS, Scores
-from bayesgan.runs.run import Metrics
+from bayesgan.runs.saved import Evaluation
 
 if TYPE_CHECKING:  # takes a second to import
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ COMMON: dict[Any, Any] = {
 }
 
 
-def error_curves(runs: Sequence[list[Metrics]], sampling: Sequence[int]) -> Markup:
+def error_curves(runs: Sequence[list[Evaluation]], sampling: Sequence[int]) -> Markup:
     """Test errors over the iterations: of the present chains thin, of the model average thick where it is one.
 
     A vertical line stands where each burn-in of ``sampling`` ends.
@@ -40,10 +40,10 @@ def error_curves(runs: Sequence[list[Metrics]], sampling: Sequence[int]) -> Mark
     from matplotlib.ticker import FuncFormatter
 
     def draw(axes: "Axes") -> None:
-        for number, metrics in enumerate(runs):
-            _line(axes, number, metrics, lambda each: each["chains_error"], THIN)
-            if len([each for each in metrics if each["average_error"] is not None]) > 1:
-                _line(axes, number, metrics, lambda each: each["average_error"], THICK)
+        for number, evaluations in enumerate(runs):
+            _line(axes, number, evaluations, lambda each: each.chains_error, THIN)
+            if len([each for each in evaluations if each.average_error is not None]) > 1:
+                _line(axes, number, evaluations, lambda each: each.average_error, THICK)
         for burn_in in sampling:
             axes.axvline(burn_in, color=INK, lw=0.6)
             axes.annotate(" sampling →", (burn_in, 1.0), xycoords=("data", "axes fraction"), va="bottom", fontsize=9)
@@ -54,12 +54,12 @@ def error_curves(runs: Sequence[list[Metrics]], sampling: Sequence[int]) -> Mark
     return _svg(draw)
 
 
-def likelihood_curves(runs: Sequence[list[Metrics]], side: str) -> Markup:
+def likelihood_curves(runs: Sequence[list[Evaluation]], side: str) -> Markup:
     """The log-likelihood of one data point over the iterations, the mean over the chains of one ``side``."""
 
     def draw(axes: "Axes") -> None:
-        for number, metrics in enumerate(runs):
-            _line(axes, number, metrics, lambda each: each["log_likelihood"].get(side), THIN)
+        for number, evaluations in enumerate(runs):
+            _line(axes, number, evaluations, lambda each: each.log_likelihood.get(side), THIN)
         _over_iterations(axes)
 
     return _svg(draw)
@@ -126,15 +126,15 @@ def plane_of_weights(weights: np.ndarray, paths: bool) -> Markup:
 
 
 def _line(
-    axes: "Axes", number: int, metrics: list[Metrics], value: Callable[[Metrics], float | None], width: float
+    axes: "Axes", number: int, evaluations: list[Evaluation], value: Callable[[Evaluation], float | None], width: float
 ) -> None:
     """The curve of run ``number``, where it has a value."""
     points: list[tuple[int, float]] = []
-    for each in metrics:
+    for each in evaluations:
         if (height := value(each)) is not None:
-            if points and each["iteration"] - points[-1][0] < CLOSE * metrics[-1]["iteration"]:
+            if points and each.iteration - points[-1][0] < CLOSE * evaluations[-1].iteration:
                 points.pop()
-            points.append((each["iteration"], height))
+            points.append((each.iteration, height))
     if points:
         look = number % len(COLOURS)
         axes.plot(*zip(*points, strict=True), color=COLOURS[look], linestyle=(0, DASHES[look] or None), lw=width)

@@ -15,14 +15,16 @@ from bayesgan import __version__
 from bayesgan.base.files import write_text
 from bayesgan.data.decode import picture
 from bayesgan.data.labels import LabelledImages
+from bayesgan.data.names import IMAGE_SET_TITLES
 from bayesgan.report.charts import COLOURS, DASHES, error_curves, likelihood_curves
 from bayesgan.report.runs import EACH, GENERATORS, RunReport, examined
-from bayesgan.runs.images import GENERATED, Task, Training
-from bayesgan.settings.systems import DATASET_TITLES, SYSTEM_TITLES
+from bayesgan.runs.images import GENERATED, Task
+from bayesgan.runs.saved import SavedRun
+from bayesgan.settings.names import METHOD_TITLES, SIDES
 
 LABELLED = 100  # labelled images shown, over all classes
 
-# What each system is, after its name.
+# What each method is, after its name.
 DESCRIBED = {
     "supervised": "is a classifier that learns from the labelled images alone",
     "dcgan": "is one GAN that was optimised",
@@ -60,7 +62,7 @@ class Section:
     @property
     def main(self) -> str:
         """The name of the run that is shown first: the Bayesian GAN, if there is one."""
-        return next((name for name, run in self.runs.items() if run.system == "bayesgan"), next(iter(self.runs)))
+        return next((name for name, run in self.runs.items() if run.task.method == "bayesgan"), next(iter(self.runs)))
 
     @property
     def best(self) -> int | None:
@@ -79,15 +81,13 @@ class Section:
         """Test errors over the iterations."""
         runs = self.runs.values()
         sampling = {run.settings["burn_in"] for run in runs if run.task.method == "bayesgan"}
-        return error_curves([run.metrics for run in runs], sorted(sampling))
+        return error_curves([run.evaluations for run in runs], sorted(sampling))
 
     @property
     def likelihood_curves(self) -> dict[str, Markup]:
         """Log-likelihoods over the iterations, by the side that has them."""
-        runs = [run.metrics for run in self.runs.values()]
-        sides = [
-            side for side in ("generators", "discriminators") if any(side in run[-1]["log_likelihood"] for run in runs)
-        ]
+        runs = [run.evaluations for run in self.runs.values()]
+        sides = [side for side in SIDES if any(side in run[-1].log_likelihood for run in runs)]
         return {side: likelihood_curves(runs, side) for side in sides}
 
     @property
@@ -125,13 +125,14 @@ class Section:
         return self.data.files[index] if self.data.files else f"training image {index}"
 
 
-def write_report(trainings: Iterable[Training], path: Path, command: str | None = None) -> None:
-    """Write the report on finished ``trainings``; ``command`` makes all of it, if there is one that does."""
+def write_report(
+    runs: Iterable[tuple[SavedRun, LabelledImages]], path: Path, command: str | None = None, device: str = "cpu"
+) -> None:
+    """Write the report on finished ``runs`` and their images; ``command``, if there is one, makes all of it."""
     found: dict[Any, tuple[LabelledImages, list[RunReport]]] = {}
-    for training in trainings:
-        task = training.task
-        key = (task.dataset, task.own, task.split, training.labelled.sha256)
-        found.setdefault(key, (training.data, []))[1].append(examined(training))
+    for run, data in runs:
+        key = (run.record.dataset, run.record.own, run.record.split, run.record.labelled_sha256)
+        found.setdefault(key, (data, []))[1].append(examined(run, data, device))
     sections = [_section(data, runs) for data, runs in found.values()]
     environment = Environment(
         loader=PackageLoader("bayesgan", "report/templates"),
@@ -145,7 +146,7 @@ def write_report(trainings: Iterable[Training], path: Path, command: str | None 
         sections=sections,
         number=sum(len(each.runs) for each in sections),
         described=DESCRIBED,
-        systems=SYSTEM_TITLES,
+        methods=METHOD_TITLES,
         dashes=DASHES,
         colours=len(COLOURS),
         real=GENERATORS * EACH,
@@ -159,7 +160,7 @@ def write_report(trainings: Iterable[Training], path: Path, command: str | None 
 
 def _section(data: LabelledImages, runs: list[RunReport]) -> Section:
     task, labels = runs[0].task, len(data.labelled.indices)
-    parts = [DATASET_TITLES.get(task.dataset, data.images.name), f"{labels:,} label{'' if labels == 1 else 's'}"]
+    parts = [IMAGE_SET_TITLES.get(task.dataset, data.images.name), f"{labels:,} label{'' if labels == 1 else 's'}"]
     if labels == 0:
         parts[1] = "no labels"
     elif task.own is None and task.labels != "all":
@@ -171,7 +172,7 @@ def _section(data: LabelledImages, runs: list[RunReport]) -> Section:
 
 def _named(runs: list[RunReport]) -> dict[str, RunReport]:
     """The runs by their systems, with their folders where that does not tell them apart."""
-    titles = [SYSTEM_TITLES[run.system] for run in runs]
+    titles = [METHOD_TITLES[run.task.method] for run in runs]
     names = [f"{title} ({run.folder.name})" for title, run in zip(titles, runs, strict=True)]
     paths = [f"{title} ({run.folder})" for title, run in zip(titles, runs, strict=True)]
     chosen = [

@@ -10,37 +10,27 @@ from typing import Any
 import numpy as np
 import torch
 from markupsafe import Markup
-from pydantic import BaseModel
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.base.files import open_tensors, parsed
+from bayesgan.base.files import open_tensors
 from bayesgan.data.labels import LabelledImages
 from bayesgan.paper.reported import reported
 from bayesgan.paper.statistics import unit
-from bayesgan.posterior.average import ModelAverage, entropy
-from bayesgan.posterior.posterior import load
+from bayesgan.posterior.average import entropy
+from bayesgan.posterior.posterior import Posterior
 from bayesgan.posterior.scores import Scores, scores
 from bayesgan.report.charts import plane_of_weights, reliability_diagram
-from bayesgan.runs.images import Task, Training, data_of_run, resumed
-from bayesgan.runs.record import read_config
-from bayesgan.runs.run import METRICS, Metrics
-from bayesgan.runs.summary import SUMMARY, Summary, read_summary
-from bayesgan.settings.systems import system_of
+from bayesgan.runs.images import PREDICTIONS, Task, data_of_run
+from bayesgan.runs.record import CONFIG
+from bayesgan.runs.saved import Evaluation, SavedRun, read_run
+from bayesgan.runs.summary import SUMMARY, Summary
+from bayesgan.settings.names import SIDES
 
 GENERATORS, EACH = 6, 10  # rows of generated pictures, at least where there are as many, and pictures in a row
 LEAST_SHOWN, SUREST_SHOWN = 24, 12  # test images
 LEAST_SURE, SUREST = 0.1, 0.5  # shares of the test images whose errors are compared
 FEWEST = 3  # networks that a plane can tell more of than their distance
-FILES = (SUMMARY, "predictions.safetensors", "checkpoint.safetensors")  # of a run that is done
-
-
-class Evaluated(BaseModel):
-    """What the report needs of a line of metrics.jsonl."""
-
-    iteration: int
-    chains_error: float | None
-    average_error: float | None
-    log_likelihood: dict[str, float | None]
+FILES = (SUMMARY, PREDICTIONS)  # of a run that is done
 
 
 @dataclass(frozen=True)
@@ -64,8 +54,8 @@ class Certainty:
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Pictures (n, channels, height, width) of one generator; chains count from 1."""
+class Row:
+    """Pictures of one generator, bytes (n, channels, height, width); chains count from 1."""
 
     iteration: int
     chain: int
@@ -87,9 +77,8 @@ class RunReport:
 
     folder: Path
     task: Task
-    system: str  # a key of SYSTEM_TITLES
     summary: Summary
-    metrics: list[Metrics]
+    evaluations: list[Evaluation]
     settings: dict[str, Any]
     environments: list[dict[str, Any]]
     command: str  # that trains it again
@@ -97,62 +86,55 @@ class RunReport:
     scores: Scores | None
     reliability: Markup | None
     certainty: Certainty | None
-    rows: list[Drawn]
+    rows: list[Row]
     planes: dict[str, Plane]  # by side
 
 
-def finished(folders: Sequence[Path], data_dir: Path, device: torch.device) -> Iterator[Training]:
-    """The finished runs in ``folders``, opened one after another; the same data are read once."""
+def finished(folders: Sequence[Path], data_dir: Path) -> Iterator[tuple[SavedRun, LabelledImages]]:
+    """The finished runs in ``folders``, one after another, with their images; the same images are read once."""
     folders = list({folder.resolve(): folder for folder in folders}.values())
-    tasks = [_task(folder, device) for folder in folders]  # what is not finished is refused before anything is read
+    runs = [_finished(folder) for folder in folders]  # what is not finished is refused before anything is read
     read: dict[Any, LabelledImages] = {}
-    for folder, task in zip(folders, tasks, strict=True):
-        key = (task.dataset, task.labels, task.subset, task.split, task.own)
-        data = read[key] = data_of_run(folder, data_dir, read.get(key))
-        load(folder, str(device)).check()
-        yield Training(task, folder, data_dir, device, data=data)
+    for run in runs:
+        record = run.record
+        key = (record.dataset, record.labels, record.subset, record.split, record.own)
+        read[key] = data_of_run(run.folder, data_dir, read.get(key))
+        yield run, read[key]
 
 
-def _task(folder: Path, device: torch.device) -> Task:
+def _finished(folder: Path) -> SavedRun:
     for name in FILES:
-        if (folder / "config.json").exists() and not (folder / name).exists():
+        if (folder / CONFIG).exists() and not (folder / name).exists():
             raise BayesganError(
                 f"{folder} is not finished, it has no {name}: 'bayesgan train --resume {folder}' goes on with it."
             )
-    config = read_config(folder)
-    if config.device != device.type:
-        raise BayesganError(f"{folder} was trained on another device: give --device {config.device}.")
-    return resumed(folder)
+    return read_run(folder, "'bayesgan train --resume' makes it again")
 
 
-def examined(training: Training) -> RunReport:
-    """All that the report says of the finished ``training``."""
-    task, run = training.task, training.run
-    summary = read_summary(training.folder, "'bayesgan train --resume' makes it again")
-    for record in run.metrics:
-        lines = training.folder / METRICS
-        parsed(Evaluated, dumps(record), lines, f"delete {training.folder} to train again")
-    system, _ = system_of(task.method, task.changed)
+def examined(run: SavedRun, data: LabelledImages, device: str = "cpu") -> RunReport:
+    """All that the report says of the finished ``run`` on its images."""
+    task, posterior = run.task, run.posterior(device)
+    posterior.check()
+    machine = run.environments[-1] if run.environments else {"threads": run.summary.threads, "device": "cpu"}
     figures = certainty = None
-    if training.gan.labels is not None:
-        probabilities = _probabilities(training)
-        figures = scores(probabilities, training.images.test_labels)
-        certainty = _certainty(training, probabilities)
+    if run.record.classes:
+        probabilities = _probabilities(run)
+        figures = scores(probabilities, data.images.test_labels)
+        certainty = _certainty(posterior, data, probabilities)
     return RunReport(
-        folder=training.folder,
+        folder=run.folder,
         task=task,
-        system=system,
-        summary=summary,
-        metrics=run.metrics,
-        settings=training.gan.settings.model_dump(mode="json"),
+        summary=run.summary,
+        evaluations=run.evaluations,
+        settings=run.settings.flat(),
         environments=run.environments,
-        command=command(task, training.folder, run.environments[-1], summary.ranks),
-        paper=paper_error(task, len(training.labelled.indices), system),
+        command=command(task, run.folder, machine, run.summary.ranks),
+        paper=paper_error(task, len(data.labelled.indices)),
         scores=figures,
         reliability=None if figures is None else reliability_diagram(figures),
         certainty=certainty,
-        rows=_rows(training),
-        planes=_planes(training),
+        rows=_rows(posterior, task.seed),
+        planes=_planes(posterior),
     )
 
 
@@ -179,38 +161,37 @@ def command(task: Task, folder: Path, machine: dict[str, Any], ranks: int = 1) -
     return shlex.join([*words, "--out", folder.resolve().name])
 
 
-def paper_error(task: Task, labels: int, system: str) -> str:
-    """Mean ± 2 standard deviations of the same system on the same data set with as many labels."""
-    theirs = reported(task.dataset, labels, system) if task.split == "test" else None
+def paper_error(task: Task, labels: int) -> str:
+    """Mean ± 2 standard deviations of the same method on the same data set with as many labels."""
+    theirs = reported(task.dataset, labels, task.method) if task.split == "test" else None
     return "" if theirs is None else f"{theirs[0]:g} ± {theirs[1]:g} {unit(task.dataset)}"
 
 
-def _probabilities(training: Training) -> np.ndarray:
+def _probabilities(run: SavedRun) -> np.ndarray:
     """(n, K): what the model average said of the test images at the end of the run."""
-    path = training.folder / "predictions.safetensors"
+    path = run.folder / PREDICTIONS
     with open_tensors(path) as tensors:
         probabilities = tensors.get_tensor("probabilities").double().numpy()
-    if probabilities.shape != (len(training.test), training.gan.classes):
+    if probabilities.shape != (run.summary.test_size, len(run.record.classes)):
         raise BayesganError(f"{path} is not of this run: 'bayesgan train --resume' makes it again.")
     return probabilities
 
 
-def _certainty(training: Training, probabilities: np.ndarray) -> Certainty:
+def _certainty(posterior: Posterior, data: LabelledImages, probabilities: np.ndarray) -> Certainty:
+    images, classes = data.images, data.images.classes
     entropies = entropy(torch.from_numpy(probabilities)).numpy()
     order = np.argsort(-entropies, kind="stable")
-    wrong = (probabilities.argmax(-1) != training.images.test_labels)[order]
+    wrong = (probabilities.argmax(-1) != images.test_labels)[order]
     parts = []
     for share, end in ((LEAST_SURE, 1), (SUREST, -1)):
         number = max(1, round(share * len(wrong)))
         parts.append((share, number, int(wrong[::end][:number].sum())))
-    half = (len(order) + 1) // 2  # of few test images none is shown on both sides
+    half = (len(order) + 1) // 2  # of few test images none is on both sides
     least, surest = order[:half][:LEAST_SHOWN], order[half:][::-1][:SUREST_SHOWN]
-    shown = np.concatenate([least, surest])
-    average = ModelAverage(training.gan.discriminator, training.gan.classes, training.test[torch.from_numpy(shown)])
-    average.update(training.run.samples)
-    classes, images = training.images.classes, training.images
+    chosen = np.concatenate([least, surest])
+    disagreements = posterior.uncertainty(images.test[chosen].transpose(0, 2, 3, 1)).mutual_information
     cards = []
-    for index, disagreement in zip(shown.tolist(), average.uncertainty.mutual_information.tolist(), strict=True):
+    for index, disagreement in zip(chosen.tolist(), disagreements.tolist(), strict=True):
         likeliest = np.argsort(-probabilities[index], kind="stable")[:2].tolist()
         cards.append(
             Card(
@@ -224,22 +205,20 @@ def _certainty(training: Training, probabilities: np.ndarray) -> Certainty:
     return Certainty(parts, cards[: len(least)], cards[len(least) :])
 
 
-def _rows(training: Training) -> list[Drawn]:
+def _rows(posterior: Posterior, seed: int) -> list[Row]:
     """Every chain of the last sample, then of those before it."""
-    if training.gan.settings.generators == 0:
-        return []
-    chains, iterations = training.gan.number("generators"), training.run.samples.iterations
-    pictures = training.pictures(max(GENERATORS, chains), EACH).cpu().numpy()
-    return [Drawn(iterations[-1 - row // chains], row % chains + 1, each) for row, each in enumerate(pictures)]
+    chains = posterior.settings.populations.chains("generators")
+    drawn = posterior.latest(max(GENERATORS, chains), EACH, seed)
+    return [Row(each.iteration, each.chain, each.pictures.numpy()) for each in drawn]
 
 
-def _planes(training: Training) -> dict[str, Plane]:
+def _planes(posterior: Posterior) -> dict[str, Plane]:
     """Of each side that has networks enough."""
-    samples, planes = training.run.samples, {}
-    for side in ("generators", "discriminators"):
-        weights = torch.stack(list(samples.each(side))).numpy()
+    samples, planes = posterior.samples, dict[str, Plane]()
+    for side in SIDES:
+        weights = torch.stack([samples.load(iteration, side) for iteration in samples.iterations]).numpy()
         collected, chains, _ = weights.shape
         if collected * chains >= FEWEST:
-            paths = training.gan.settings.family == "weights"  # draws from a Gaussian follow no path
+            paths = posterior.settings.populations.family == "weights"  # draws from a Gaussian follow no path
             planes[side] = Plane(plane_of_weights(weights, paths), chains, samples.iterations)
     return planes

@@ -9,8 +9,9 @@ import numpy as np
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import replacing, write_text
 from bayesgan.data.decode import decoded, fitted, picture
-from bayesgan.data.images import NAMES, Images, load
+from bayesgan.data.images import Images, load
 from bayesgan.data.listing import listed
+from bayesgan.data.names import IMAGE_SETS
 from bayesgan.posterior.average import Uncertainty
 from bayesgan.posterior.posterior import Posterior
 from bayesgan.posterior.scores import Scores, auroc, scores
@@ -55,11 +56,11 @@ def strangers(name: str, images: Images, shape: tuple[int, ...], data_dir: Path)
         return np.random.default_rng(0).integers(0, 256, (number, *shape), np.uint8)
     if name == "inverted":
         return 255 - images.test[:number]
-    if name in NAMES:
+    if name in IMAGE_SETS:
         others = load(name, data_dir).test[:STRANGERS]
         return np.stack([fitted(picture(other), channels, height, width) for other in others])
     if not Path(name).is_dir():
-        raise BayesganError(f"--against: '{name}' is none of noise, inverted, {', '.join(NAMES)}, and no folder.")
+        raise BayesganError(f"--against: '{name}' is none of noise, inverted, {', '.join(IMAGE_SETS)}, and no folder.")
     found, _ = decoded([file.path for file in listed(Path(name), None)[0]][:STRANGERS], shape)
     if len(found) == 0:
         raise BayesganError(f"--against: no picture in {name} can be read.")

@@ -10,29 +10,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bayesgan import __version__
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import write_tensors, write_text
-from bayesgan.base.rng import stream
 from bayesgan.data import folder as own_folder
-from bayesgan.data.contact_sheet import draw_panels, pictures
+from bayesgan.data.contact_sheet import draw_panels
 from bayesgan.data.folder import OwnImages
-from bayesgan.data.images import Images, ImageSetName, load
+from bayesgan.data.images import Images, load
 from bayesgan.data.labels import LabelledImages, LabelledSet, labelled_set
+from bayesgan.data.names import ImageSetName
 from bayesgan.networks.build import pair
-from bayesgan.posterior.average import ModelAverage
-from bayesgan.posterior.samples import Sample
-from bayesgan.runs.record import other_version, read_config
+from bayesgan.posterior.posterior import Posterior
+from bayesgan.runs.record import RunRecord, read_record
 from bayesgan.runs.run import Metrics, Progress, Run
 from bayesgan.sampler.distributed import ALONE, Ranks
-from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.sampler.gan import BayesianGAN, Sample
 from bayesgan.sampler.minibatches import Labels
-from bayesgan.settings.methods import ImageMethod
-from bayesgan.settings.presets import PresetName, changes, image_settings
+from bayesgan.settings.compose import changes, image_settings
+from bayesgan.settings.names import Method, PresetName
 from bayesgan.settings.settings import ImageSettings
 
+PREDICTIONS = "predictions.safetensors"  # averaged, of the test images, in the run's folder
 SKIPPED = "skipped.txt"  # what is not used of a person's own pictures, and why, in the run's folder
 GENERATED = 1000  # images that the fake class is tried on
+PANEL_ROWS, PANEL_COLUMNS = 6, 10  # generators in panels.png, and pictures of each
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Task:
     dataset: ImageSetName | Literal["own"] = "mnist"
     labels: int | Literal["all"] = 100  # N_s
     subset: int = 0  # which labelled set
-    method: ImageMethod = "bayesgan"
+    method: Method = "bayesgan"
     preset: PresetName = "fast"
     seed: int = 0
     split: Literal["test", "validation"] = "test"  # the images that errors are counted on
@@ -71,14 +71,10 @@ class Task:
         return {key: value for key, value in asdict(self).items() if key != "overrides"}
 
 
-def resumed(folder: Path) -> Task:
-    """The task of the run in ``folder``, from its config.json."""
-    config = read_config(folder)
-    if config.version != __version__:
-        raise other_version(folder, config.version)
+def task_of(record: RunRecord) -> Task:
+    """The task of a run, from its config.json."""
     names = ("dataset", "labels", "subset", "method", "preset", "seed", "split", "every", "own", "like")
-    overrides = config.settings.model_dump(mode="json")
-    return Task(**{name: getattr(config, name) for name in names}, overrides=overrides)
+    return Task(**{name: getattr(record, name) for name in names}, overrides=record.settings.flat())
 
 
 def data_of_run(folder: Path, data_dir: Path, read: LabelledImages | None = None) -> LabelledImages:
@@ -86,11 +82,12 @@ def data_of_run(folder: Path, data_dir: Path, read: LabelledImages | None = None
 
     ``read`` are the images of its task, where they have been read already.
     """
-    task, config = resumed(folder), read_config(folder)
+    record = read_record(folder)
+    task = task_of(record)
     data = read or data_of(task, data_dir)
     labels = len(data.labelled.indices)
     there = (() if labels == 0 else data.images.classes, data.labelled.sha256, hash_of(data.images.test))
-    if there != (config.classes, config.labelled_sha256, config.test_sha256):
+    if there != (record.classes, record.labelled_sha256, record.test_sha256):
         where = data_dir / task.dataset if task.own is None else task.own.images
         raise BayesganError(
             f"The pictures in {where} are not those that {folder} was trained on: put them back as they were, or train "
@@ -146,33 +143,37 @@ class Training:
         self.test = torch.from_numpy(self.images.test).to(device)
         self.test_labels = torch.from_numpy(self.images.test_labels).to(device)
         self.gan = image_gan(task.settings, self.images, self.labelled, task.seed, device, ranks)
-        self.average = ModelAverage(self.gan.discriminator, self.gan.classes, self.test)
+        shape, classes = self.images.train.shape[1:], () if self.gan.labels is None else self.images.classes
         identity = task.identity | {
-            "shape": list(self.images.train.shape[1:]),
-            "classes": [] if self.gan.labels is None else list(self.images.classes),
+            "shape": list(shape),
+            "classes": list(classes),
             "labelled_sha256": self.labelled.sha256,
             "test_sha256": hash_of(self.images.test),
         }
         self.run = Run(self.gan, folder, identity, checkpoint_seconds)
+        self.posterior = Posterior(task.settings, shape, classes, self.run.samples, device)
+        self.average = self.posterior.averaging(self.test)
 
     def train(self, progress: Progress | None = None) -> dict[str, Any]:
         """Run to the end and write what the run folder holds then; the result is ``summary.json``.
 
         Of several ranks the first does what comes after the last iteration; the others have nothing to report.
         """
-        if self.task.own is not None and self.gan.ranks.first:
+        first = self.gan.members.ranks.first
+        if self.task.own is not None and first:
             write_text(self.folder / SKIPPED, "".join(f"{words}\n" for words in self.data.skipped))
         metrics = self.run.train(self.evaluate, self.task.every, progress)
-        if not self.gan.ranks.first:
+        if not first:
             return {}
-        self.average.update(self.run.samples, self.gan.iteration)
+        self.posterior.include(self.average, self.gan.state.iteration)
         summary = self.summary(metrics)
         predictions = {"probabilities": self.average.probabilities.float()}
-        if self.gan.settings.game == "jensen-shannon":
+        if self.gan.settings.tells_fake:
             predictions["real"] = self.average.real.float()
-        write_tensors(self.folder / "predictions.safetensors", predictions, {"split": self.task.split})
-        if self.gan.settings.generators > 0:
-            draw_panels(self.pictures(), self.folder / "panels.png")
+        write_tensors(self.folder / PREDICTIONS, predictions, {"split": self.task.split})
+        if self.gan.settings.populations.generators > 0:
+            rows = self.posterior.latest(PANEL_ROWS, PANEL_COLUMNS, self.task.seed)
+            draw_panels(torch.stack([each.pictures for each in rows]), self.folder / "panels.png")
         write_text(self.folder / "summary.json", json.dumps(summary, indent=1) + "\n")
         return summary
 
@@ -182,7 +183,7 @@ class Training:
 
     def evaluate(self, gan: BayesianGAN, sample: Sample) -> Metrics:
         """Test error of the present chains and of the model average so far, as fractions."""
-        self.average.update(self.run.samples, gan.iteration)
+        self.posterior.include(self.average, gan.state.iteration)
         probabilities, _ = self.average.predict(sample["discriminators"], sample["discriminator_statistics"])
         size = len(self.test)
         record: Metrics = {"chains_error": None, "average_error": None}
@@ -197,15 +198,15 @@ class Training:
         """The figures of the finished run."""
         task, settings = self.task, self.gan.settings
         errors = None if self.gan.labels is None else self.errors(self.average.probabilities)
-        epoch = len(self.images.train) / settings.real_batch  # iterations
+        epoch = len(self.images.train) / settings.batches.real_batch  # iterations
         return {
             **task.identity,
             "changed": task.changed,
             "labels": len(self.labelled.indices),
             "labelled_sha256": self.labelled.sha256,
-            "iterations": settings.iterations,
+            "iterations": settings.length.iterations,
             "samples": len(self.average.included),
-            "networks": len(self.average.included) * self.gan.number("discriminators"),
+            "networks": len(self.average.included) * settings.populations.chains("discriminators"),
             "train_shape": list(self.images.train.shape),  # N, channels, height, width
             "test_size": len(self.test),
             "test_errors": errors,
@@ -213,42 +214,24 @@ class Training:
             "chain_errors": metrics[-1].get("chain_errors"),
             **self.fake_class(),
             "seconds": round(self.run.total_seconds, 1),
-            "seconds_per_epoch": round(self.run.seconds / settings.iterations * epoch, 1),
+            "seconds_per_epoch": round(self.run.seconds / settings.length.iterations * epoch, 1),
             "threads": self.run.environments[-1]["threads"],
-            "ranks": self.gan.ranks.size,
+            "ranks": self.gan.members.ranks.size,
         }
 
     def fake_class(self) -> dict[str, float | None]:
         """Does the model average know generated images from real ones? Shares on either side of one half."""
-        if self.gan.settings.game != "jensen-shannon":  # no probability of being real
+        if not self.gan.settings.tells_fake:
             return {"generated_called_real": None, "test_called_fake": None}
-        judged = ModelAverage(self.gan.discriminator, self.gan.classes, self.generated(GENERATED))
-        judged.update(self.run.samples, self.gan.iteration)
+        chains = self.gan.settings.populations.chains("generators")
+        rows = self.posterior.latest(chains, -(-GENERATED // chains), self.task.seed)
+        generated = torch.cat([each.pictures for each in rows])[:GENERATED].to(self.test.device)
+        judged = self.posterior.averaging(generated)
+        self.posterior.include(judged)
         return {
             "generated_called_real": (judged.real > 0.5).float().mean().item(),
             "test_called_fake": (self.average.real <= 0.5).float().mean().item(),
         }
-
-    def generated(self, number: int) -> Tensor:
-        """Images (bytes) by the generators of the last sample, as many of each as of any other."""
-        last = self.run.samples.iterations[-1]
-        return self._pictures(last, -(-number // self.gan.number("generators"))).flatten(0, 1)[:number]
-
-    def pictures(self, generators: int = 6, each: int = 10) -> Tensor:
-        """Bytes (generators, each, channels, height, width): chains of the last sample, then of those before it."""
-        rows: list[Tensor] = []
-        for iteration in reversed(self.run.samples.iterations):
-            rows += self._pictures(iteration, each)
-            if len(rows) >= generators:
-                break
-        return torch.stack(rows[:generators])
-
-    def _pictures(self, iteration: int, each: int) -> Tensor:
-        device = self.test.device
-        rng = stream(self.task.seed, f"pictures/{iteration}", device)  # afresh: asked again, the same pictures
-        size = (self.gan.number("generators"), each, self.gan.settings.noise_dim)
-        noise = torch.randn(size, generator=rng, device=device)
-        return pictures(self.gan.generator, self.run.samples, iteration, noise)
 
 
 def image_gan(

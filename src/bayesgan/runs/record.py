@@ -1,7 +1,8 @@
 """The config.json of a run on images, read back: it may have been changed, torn or made by somebody else."""
 
+import json
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -9,35 +10,36 @@ from bayesgan import __version__
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import parsed, read_text
 from bayesgan.data.folder import OwnImages
-from bayesgan.data.images import ImageSetName
-from bayesgan.settings.methods import ImageMethod
-from bayesgan.settings.presets import PresetName
+from bayesgan.data.names import ImageSetName
+from bayesgan.settings.names import Method, PresetName
 from bayesgan.settings.settings import Count, ImageSettings, Whole
 
-Side = Annotated[int, Field(ge=1, le=4096)]  # pixels
+CONFIG = "config.json"
+FORMAT = 2  # of config.json; 1 had its settings in no groups, and no number
+# Settings of format 1 that are no more, with what they were by default.
+DELETED: dict[str, Any] = {"branches": 1, "faced": None, "sweep": 1, "scan": "in-turn", "real_target": 1.0}
+
+Pixels = Annotated[int, Field(ge=1, le=4096)]
 
 
-class _Made(BaseModel):
-    version: str
-
-
-class RunConfig(BaseModel):
+class RunRecord(BaseModel):
     """What a run was trained on, and with which settings."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
+    format: Literal[2]
     version: str
     dataset: ImageSetName | Literal["own"]
     labels: Whole | Literal["all"]
     subset: Whole
-    method: ImageMethod
+    method: Method
     preset: PresetName
     seed: Whole
     split: Literal["test", "validation"]
     every: Count
     own: OwnImages | None = None
     like: ImageSetName | None = None
-    shape: tuple[Literal[1, 3], Side, Side]  # channels, height, width
+    shape: tuple[Literal[1, 3], Pixels, Pixels]  # channels, height, width
     classes: tuple[str, ...]  # none for a run without labels
     labelled_sha256: str
     test_sha256: str
@@ -51,21 +53,48 @@ class RunConfig(BaseModel):
         return self
 
 
-def read_config(folder: Path) -> RunConfig:
-    """The config.json of the run in ``folder``."""
-    path = folder / "config.json"
+def read_record(folder: Path) -> RunRecord:
+    """The config.json of the run in ``folder``, of this format or an earlier one."""
+    path = folder / CONFIG
     if not path.exists():
         raise BayesganError(f"{folder} holds no run: it has no config.json.")
     text, remedy = read_text(path), "without it the run cannot be read"
-    made = parsed(_Made, text, path, remedy)
     try:
-        return parsed(RunConfig, text, path, remedy)
-    except BayesganError:
-        if made.version == __version__:
-            raise
-        raise other_version(folder, made.version) from None
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict) or not isinstance(values.get("version"), str):
+        raise BayesganError(f"{path} is damaged (it does not say which version made it): {remedy}.")
+    if values.get("format", 1) == 1 and isinstance(values.get("settings"), dict):
+        text = json.dumps(_from_format_1(values, folder))
+    elif values.get("format") != FORMAT:
+        raise BayesganError(f"{folder} was made by bayesgan {values['version']}: read it with that version.")
+    return parsed(RunRecord, text, path, remedy)
 
 
 def other_version(folder: Path, version: str) -> BayesganError:
-    """The run in ``folder`` was not made by this version."""
+    """The run in ``folder`` can be read, but not gone on with, by this version."""
     return BayesganError(f"{folder} was made by bayesgan {version}, this is {__version__}: go on with that version.")
+
+
+def _from_format_1(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The same in this format; what cannot be said in it is refused by name."""
+    flat = dict(values["settings"])
+    for name, default in DELETED.items():
+        if flat.pop(name, default) != default:
+            raise BayesganError(
+                f"{folder} was trained with the setting '{name}', which is no more: read it with bayesgan "
+                f"{values['version']}."
+            )
+    if flat.get("consensus_on") == "shown":
+        flat["consensus_on"] = "augmented"
+    if flat.get("game") == "classification":
+        flat.pop("game")  # without generators there is nothing else
+    places = ImageSettings.places()
+    settings: dict[str, dict[str, Any]] = {}
+    for name, value in flat.items():
+        settings.setdefault(places.get(name, "populations"), {})[name] = value  # which refuses what it does not know
+    method = values.get("method")
+    if method == "bayesgan" and flat.get("temperature") == 0 and flat.get("prior_variance", 1.0) is None:
+        method = "ensemble"
+    return values | {"format": FORMAT, "settings": settings, "method": method}

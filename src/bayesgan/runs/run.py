@@ -14,6 +14,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,13 +25,14 @@ from bayesgan import __version__
 from bayesgan.base import environment
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import open_tensors, read_text, write_tensors, write_text
-from bayesgan.posterior.samples import Sample, SampleSet
-from bayesgan.sampler.gan import BayesianGAN, LogPosteriors
-from bayesgan.sampler.sghmc import State
-from bayesgan.settings.names import SIDES
+from bayesgan.posterior.samples import SampleSet
+from bayesgan.runs.record import FORMAT, other_version
+from bayesgan.sampler.gan import BayesianGAN, Sample
+from bayesgan.sampler.gradients import LogDensities
+from bayesgan.sampler.sghmc import Chains
+from bayesgan.settings.names import SIDES, Side
 
 ENVIRONMENTS, METRICS = "environments.json", "metrics.jsonl"
-STATE_TENSORS = ("theta", "momentum", "second_moment", "adam_steps", "preconditioner")
 
 Metrics = dict[str, Any]
 Evaluate = Callable[[BayesianGAN, Sample], Metrics]
@@ -59,22 +61,25 @@ class Run:
         self._checkpoint = folder / "checkpoint.safetensors"
         self._metrics = folder / METRICS
         self._checkpoint_seconds = checkpoint_seconds
-        data = hashlib.sha256(gan.data.cpu().numpy().tobytes()).hexdigest()
-        if gan.ranks.first:
+        self._device = gan.batches.data.device
+        self._ranks = gan.members.ranks
+        data = hashlib.sha256(gan.batches.data.cpu().numpy().tobytes()).hexdigest()
+        if self._ranks.first:
             self._claim(
                 {
+                    "format": FORMAT,
                     "version": __version__,
                     **identity,
-                    "device": gan.data.device.type,
+                    "device": self._device.type,
                     "data_sha256": data,
                     "settings": gan.settings.model_dump(mode="json"),
                 }
             )
-        if gan.ranks.agreed(self._checkpoint.exists(), gan.data.device):
+        if self._ranks.agreed(self._checkpoint.exists(), self._device):
             self._restore()
         self.metrics: list[Metrics] = []
         self.environments: list[dict[str, Any]] = []
-        if gan.ranks.first:
+        if self._ranks.first:
             self._all_samples_there()
             self.metrics = self._kept()
             self.environments = self._environments()
@@ -85,6 +90,8 @@ class Run:
             write_text(path, json.dumps(config, indent=2) + "\n")
             return
         there = _read_json(path)
+        if isinstance(there, dict) and isinstance(there.get("version"), str) and there["version"] != __version__:
+            raise other_version(self.folder, there["version"])
         different = sorted(key for key in config if not isinstance(there, dict) or there.get(key) != config[key])
         if different:
             raise BayesganError(
@@ -93,9 +100,9 @@ class Run:
             )
 
     def _all_samples_there(self) -> None:
-        settings, there = self.gan.settings, set(self.samples.iterations)
-        for iteration in range(settings.burn_in + settings.thin, self.gan.iteration + 1, settings.thin):
-            if iteration not in there:
+        there = set(self.samples.iterations)
+        for iteration in self.gan.settings.length.collected:
+            if iteration <= self.gan.state.iteration and iteration not in there:
                 raise BayesganError(
                     f"{self.samples.folder} lacks the sample of iteration {iteration}: put it back, or delete "
                     f"{self.folder} to train again."
@@ -108,14 +115,13 @@ class Run:
         for number, line in enumerate(lines, start=1):
             try:
                 record = json.loads(line)
-                if record["iteration"] <= self.gan.iteration:
+                if record["iteration"] <= self.gan.state.iteration:
                     kept.append(record)
             except (ValueError, TypeError, KeyError):
                 if number < len(lines):
                     raise BayesganError(f"{self._metrics} is damaged: delete {self.folder} to train again.") from None
                 # What a kill tore is the last line, and later than the checkpoint.
-        finished = self.gan.iteration == self.gan.settings.iterations
-        if finished and (not kept or kept[-1]["iteration"] != self.gan.iteration):
+        if self._finished and (not kept or kept[-1]["iteration"] != self.gan.state.iteration):
             raise BayesganError(f"{self._metrics} is damaged: delete {self.folder} to train again.")
         return kept
 
@@ -127,113 +133,113 @@ class Run:
             isinstance(each, dict) and {"device", "threads"} <= each.keys() for each in there
         ):
             there = []  # no result depends on it
-        present = environment.record(self.gan.data.device)
-        finished = self.gan.iteration == self.gan.settings.iterations
-        if not there or (not finished and there[-1] != present):
+        present = environment.record(self._device)
+        if not there or (not self._finished and there[-1] != present):
             there = [*there, present]
             write_text(path, json.dumps(there, indent=1) + "\n")
         return there
 
+    @property
+    def _finished(self) -> bool:
+        return self.gan.state.iteration == self.gan.settings.length.iterations
+
     def train(self, evaluate: Evaluate, every: int, progress: Progress | None = None) -> list[Metrics]:
         """Run to the last iteration, with an evaluation every ``every`` iterations and at the end."""
-        gan, settings = self.gan, self.gan.settings
-        first = gan.ranks.first
+        gan, first = self.gan, self._ranks.first
         last_checkpoint = clock = time.monotonic()
         with self._log() as log:
-            while gan.iteration < settings.iterations:
+            while not self._finished:
                 started = time.monotonic()
-                log_posteriors = gan.iterate()
+                log_densities = gan.iterate()
                 self.seconds += time.monotonic() - started
-                last = gan.iteration == settings.iterations
-                collected = gan.sampling and (gan.iteration - settings.burn_in) % settings.thin == 0
-                if collected or last or gan.iteration % every == 0:
+                iteration, last = gan.state.iteration, self._finished
+                if gan.collects or last or iteration % every == 0:
                     sample = gan.sample()
-                    record = self._record(log_posteriors, collected)
+                    record = self._record(log_densities)
                     if first:
-                        if collected:
-                            self.samples.append(gan.iteration, sample)
+                        if gan.collects:
+                            self.samples.append(iteration, sample)
                         record |= evaluate(gan, sample)
                         self.metrics.append(record)
                         _append(log, json.dumps(record) + "\n")
                 before, clock = clock, time.monotonic()
                 self.total_seconds += clock - before
                 due = last or clock - last_checkpoint >= self._checkpoint_seconds
-                if gan.ranks.agreed(due, gan.data.device):
+                if self._ranks.agreed(due, self._device):
                     if first:
                         _append(log, "", to_disk=True)  # before the checkpoint, which relies on it
                     self._save()
                     last_checkpoint = time.monotonic()
                 if progress is not None:
-                    progress(gan.iteration, self.metrics[-1] if self.metrics else {})
+                    progress(iteration, self.metrics[-1] if self.metrics else {})
         return self.metrics
 
     def _log(self) -> TextIO:
         """metrics.jsonl, to append to."""
-        if not self.gan.ranks.first:
+        if not self._ranks.first:
             return Path(os.devnull).open("a", encoding="utf-8")
         write_text(self._metrics, "".join(json.dumps(record) + "\n" for record in self.metrics))
         return self._metrics.open("a", encoding="utf-8")
 
-    def _record(self, log_posteriors: LogPosteriors, collected: bool) -> Metrics:
+    def _record(self, log_densities: dict[Side, LogDensities]) -> Metrics:
         """What the sampler itself has to say."""
         gan = self.gan
 
         def mean(of_each_chain: Tensor) -> float:
-            total = gan.ranks.total(torch.stack([of_each_chain.sum(), of_each_chain.new_tensor(len(of_each_chain))]))
+            total = self._ranks.total(torch.stack([of_each_chain.sum(), of_each_chain.new_tensor(len(of_each_chain))]))
             return (total[0] / total[1]).item()
 
-        record: Metrics = {"iteration": gan.iteration, "seconds": round(self.seconds, 3)}
-        record["log_posterior"] = {name: mean(log_p) for name, log_p in vars(log_posteriors).items() if len(log_p) > 0}
-        record["log_likelihood"] = {name: mean(values) for name, values in gan.log_likelihood.items()}
-        if collected and gan.settings.temperature > 0:
+        record: Metrics = {"iteration": gan.state.iteration, "seconds": round(self.seconds, 3)}
+        record["log_posterior"] = {side: mean(found.posterior) for side, found in log_densities.items()}
+        record["log_likelihood"] = {side: mean(found.likelihood) for side, found in log_densities.items()}
+        if gan.collects and gan.settings.sampler.temperature > 0:
             record["gradient_noise_over_friction"] = gan.gradient_noise()
         return record
 
     def _save(self) -> None:
-        gan = self.gan
-        tensors = {"seen": gan.seen} | {f"rng.{name}": rng.get_state() for name, rng in gan.rng.items()}
+        state = self.gan.state
+        tensors = {"seen": state.seen} | {f"rng.{name}": rng.get_state() for name, rng in state.streams.items()}
         for side in SIDES:
-            for name in STATE_TENSORS:
-                if (tensor := getattr(getattr(gan, side), name)) is not None:
-                    tensors[f"{side}.{name}"] = gan.everyones(tensor, side)
-        if not gan.ranks.first:
+            for name, tensor in vars(state.chains(side)).items():
+                if tensor is not None:
+                    tensors[f"{side}.{name}"] = self.gan.members.everyones(tensor, side)
+        if not self._ranks.first:
             return
         metadata = {
-            "iteration": f"{gan.iteration:010d}",
+            "iteration": f"{state.iteration:010d}",
             "seconds": f"{self.seconds:.17e}",  # of one length, like everything else in the file
             "total_seconds": f"{self.total_seconds:.17e}",
         }
         write_tensors(self._checkpoint, tensors, metadata)
 
     def _restore(self) -> None:
-        gan = self.gan
-        device = gan.data.device
-        with open_tensors(self._checkpoint, str(device)) as tensors:
+        gan, state = self.gan, self.gan.state
+        with open_tensors(self._checkpoint, str(self._device)) as tensors:
             try:
                 metadata, names = tensors.metadata(), set(tensors.keys())
-                gan.iteration = int(metadata["iteration"])
-                if gan.sampling:
-                    gan.branch()
+                state.iteration = int(metadata["iteration"])
                 self.seconds, self.total_seconds = float(metadata["seconds"]), float(metadata["total_seconds"])
-                gan.seen = tensors.get_tensor("seen")
-                if gan.seen.shape != (gan.data_size,):
-                    raise ValueError(f"{len(gan.seen)} data points")
-                for name, rng in gan.rng.items():
+                seen = tensors.get_tensor("seen")
+                if seen.shape != state.seen.shape:
+                    raise ValueError(f"{len(seen)} data points")
+                state.seen = seen
+                for name, rng in state.streams.items():
                     rng.set_state(tensors.get_tensor(f"rng.{name}").cpu())
                 for side in SIDES:
                     values = {
-                        name: tensors.get_tensor(f"{side}.{name}")
-                        for name in STATE_TENSORS
-                        if f"{side}.{name}" in names
+                        field.name: tensors.get_tensor(f"{side}.{field.name}")
+                        for field in fields(Chains)
+                        if f"{side}.{field.name}" in names
                     }
-                    chains, weights = gan.number(side), getattr(gan, side).theta.shape[1]
+                    chains, weights = gan.members.count(side), state.chains(side).theta.shape[1]
                     for name, tensor in values.items():
                         if tensor.shape != ((chains,) if name == "adam_steps" else (chains, weights)):
                             raise ValueError(f"{name} of the {side} has the shape {tuple(tensor.shape)}")
-                    massive = gan.sampling and gan.settings.dynamics in ("frozen", "running")
+                    massive = gan.sampling and gan.settings.sampler.dynamics in ("frozen", "running")
                     if massive != ("preconditioner" in values):
-                        raise ValueError(f"the mass of the {side} does not fit iteration {gan.iteration}")
-                    setattr(gan, side, State(**{name: gan.own(tensor, side) for name, tensor in values.items()}))
+                        raise ValueError(f"the mass of the {side} does not fit iteration {state.iteration}")
+                    own = {name: gan.members.own(tensor, side) for name, tensor in values.items()}
+                    setattr(state, side, Chains(**own))
             except (KeyError, TypeError, ValueError, RuntimeError) as error:
                 raise BayesganError(
                     f"{self._checkpoint} is not a checkpoint of this run ({error}): delete it to start again."

@@ -1,40 +1,34 @@
-"""Finished runs read back for figures: from the run folder alone, without the images that it was trained on."""
+"""A finished run, read back from its folder alone, without the images that it was trained on."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import BaseModel, Field
-from torch import Tensor
 
+from bayesgan.base.environment import available
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import parsed, read_text
-from bayesgan.base.rng import stream
-from bayesgan.data.contact_sheet import pictures
-from bayesgan.data.images import NAMES
-from bayesgan.networks.dcgan import Generator
+from bayesgan.posterior.posterior import Posterior
 from bayesgan.posterior.samples import SampleSet
-from bayesgan.runs.record import read_config
-from bayesgan.runs.run import METRICS
+from bayesgan.runs.images import Task, task_of
+from bayesgan.runs.record import CONFIG, RunRecord, read_record
+from bayesgan.runs.run import ENVIRONMENTS, METRICS
 from bayesgan.runs.summary import SUMMARY, Summary, read_summary
-from bayesgan.sampler.population import Population
-from bayesgan.settings.methods import IMAGE_METHODS
-from bayesgan.settings.presets import changes
 from bayesgan.settings.settings import ImageSettings
-from bayesgan.settings.systems import System, system_of
-
-CPU = torch.device("cpu")
 
 
 class Evaluation(BaseModel):
-    """What figures need of a line of metrics.jsonl; errors are shares of the test images."""
+    """A line of metrics.jsonl; errors are shares of the test images."""
 
     iteration: int
     seconds: float = Field(allow_inf_nan=False)
     chains_error: float | None
     average_error: float | None
+    log_likelihood: dict[str, float | None] = {}  # of one data point, the mean over the chains of a side
 
 
 @dataclass(frozen=True)
@@ -42,102 +36,95 @@ class SavedRun:
     """A finished run."""
 
     folder: Path
+    record: RunRecord
     summary: Summary
-    settings: ImageSettings
-    evaluations: list[Evaluation]
+
+    @property
+    def settings(self) -> ImageSettings:
+        """Every number of the run."""
+        return self.record.settings
+
+    @cached_property
+    def task(self) -> Task:
+        """What was trained on what."""
+        return task_of(self.record)
 
     @property
     def changed(self) -> dict[str, Any]:
         """The settings that are not those of the preset as it is now, which may not be as it was at the time."""
-        it = self.summary
-        assert it.dataset != "own"  # read_run refuses it
-        return changes(it.preset, it.method, it.dataset, self.settings)
+        return self.task.changed
 
-    @property
-    def system(self) -> System:
-        """What it is called in Table 1."""
-        return system_of(self.summary.method, self.changed)[0]
+    @cached_property
+    def evaluations(self) -> list[Evaluation]:
+        """The evaluations along the way."""
+        path, remedy = self.folder / METRICS, f"leave out {self.folder}"
+        found = [parsed(Evaluation, line, path, remedy) for line in read_text(path).splitlines()]
+        if not found:
+            raise BayesganError(f"{path} is damaged (it is empty): {remedy}.")
+        return found
 
-    @property
-    def chains(self) -> int:
-        """Generators in each collected sample."""
-        return self.settings.chains("generators")
-
-    @property
-    def collected(self) -> list[int]:
-        """The iterations whose samples were kept."""
-        settings = self.settings
-        return list(range(settings.burn_in + settings.thin, settings.iterations + 1, settings.thin))
+    @cached_property
+    def environments(self) -> list[dict[str, Any]]:
+        """The machines that computed it, where they are on record: no figure depends on it."""
+        try:
+            there = json.loads(read_text(self.folder / ENVIRONMENTS))
+            return [each for each in there if {"device", "threads", "processor", "python", "torch"} <= each.keys()]
+        except (BayesganError, ValueError, TypeError, AttributeError):
+            return []
 
     @property
     def has_samples(self) -> bool:
         """Whether the weights are there: a run may be kept without them, for its errors alone."""
         return len(SampleSet(self.folder / "samples")) > 0
 
-    def noise(self, iteration: int, each: int) -> Tensor:
-        """(chains, each, noise_dim), the same whenever it is asked for; what ``panels.png`` was drawn from."""
-        rng = stream(self.summary.seed, f"pictures/{iteration}", CPU)
-        return torch.randn(self.chains, each, self.settings.noise_dim, generator=rng)
-
-    def pictures(self, iteration: int, noise: Tensor) -> Tensor:
-        """What :func:`bayesgan.data.contact_sheet.pictures` makes of the sample at ``iteration``."""
-        settings = self.settings
-        shape = self.summary.train_shape[1:]
-        network = Generator(settings.noise_dim, shape, settings.generator_width, settings.normalisation)
-        return pictures(Population(network), SampleSet(self.folder / "samples"), iteration, noise)
+    def posterior(self, device: str = "cpu") -> Posterior:
+        """Its sampled networks."""
+        return load(self.folder, device)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Pictures (n, channels, height, width) of one generator; chains count from 1."""
+def load(folder: str | Path, device: str = "cpu") -> Posterior:
+    """The posterior that ``bayesgan train`` left in the run folder ``folder``.
 
-    iteration: int
-    chain: int
-    pictures: Tensor
+    >>> from tempfile import TemporaryDirectory
+    >>> import torch
+    >>> from bayesgan.runs.images import Task, Training
+    >>> task = Task("digits", labels=20, overrides={"iterations": 3, "generators": 1, "discriminators": 1})
+    >>> with TemporaryDirectory() as folder:
+    ...     training = Training(task, Path(folder), Path(), torch.device("cpu"))
+    ...     summary = training.train()
+    ...     probabilities = load(folder).predict_proba(training.images.test[:, 0])
+    >>> int((probabilities.argmax(1) != training.images.test_labels).sum()) == summary["test_errors"]
+    True
+    """
+    folder = Path(folder)
+    record, samples = read_record(folder), SampleSet(folder / "samples")
+    if not samples.iterations:
+        raise BayesganError(f"{folder} holds no samples yet: its training has not got past the burn-in.")
+    return Posterior(record.settings, record.shape, record.classes, samples, available(device))
 
 
-def latest(run: SavedRun, generators: int, each: int) -> list[Drawn]:
-    """At most ``generators`` generators: the chains of the last sample, then of those before it."""
-    found: list[Drawn] = []
-    for iteration in reversed(run.collected):
-        if len(found) >= generators:
-            break
-        rows = run.pictures(iteration, run.noise(iteration, each))
-        found += [Drawn(iteration, chain, row) for chain, row in enumerate(rows, start=1)]
-    return found[:generators]
+def read_run(folder: Path, remedy: str | None = None) -> SavedRun:
+    """The finished run in ``folder``; ``remedy`` ends the sentence on a damaged one."""
+    record, summary = read_record(folder), read_summary(folder, remedy or f"leave out {folder}")
+    labels = summary.labels if record.labels == "all" or record.dataset == "own" else record.labels
+    of = record.dataset, labels, record.subset, record.split, record.labelled_sha256, record.settings.length.iterations
+    found = summary.dataset, summary.labels, summary.subset, summary.split, summary.labelled_sha256, summary.iterations
+    if of != found:
+        raise BayesganError(f"{folder / SUMMARY} is of another run: {remedy or f'leave out {folder}'}.")
+    return SavedRun(folder, record, summary)
 
 
 def find_runs(paths: Sequence[Path]) -> tuple[list[SavedRun], int]:
-    """The finished runs in and below ``paths``, in the order of figures, and how many are not finished."""
+    """The finished runs in and below ``paths``, and how many are not finished."""
     folders: dict[Path, Path] = {}
     for path in paths:
         if not path.is_dir():
             raise BayesganError(f"{path} is not a folder: name run folders, or folders that hold some.")
-        folders |= {config.parent.resolve(): config.parent for config in path.rglob("config.json")}
+        folders |= {config.parent.resolve(): config.parent for config in path.rglob(CONFIG)}
     where = ", ".join(map(str, paths))
     if not folders:
         raise BayesganError(f"There is no run in {where}: a run folder, made by 'bayesgan train', has a config.json.")
     finished = [folder for folder in folders.values() if (folder / SUMMARY).exists()]
     if not finished:
         raise BayesganError(f"No run in {where} is finished: 'bayesgan train --resume FOLDER' goes on with one.")
-    return sorted(map(read_run, finished), key=_order), len(folders) - len(finished)
-
-
-def read_run(folder: Path) -> SavedRun:
-    """The finished run in ``folder``."""
-    config = read_config(folder)
-    metrics, remedy = folder / METRICS, f"leave out {folder}"
-    summary = read_summary(folder, remedy)
-    if config.own is not None or summary.dataset == "own":
-        raise BayesganError(f"{folder} is of your own pictures: 'bayesgan report {folder}' draws its figures.")
-    evaluations = [parsed(Evaluation, line, metrics, remedy) for line in read_text(metrics).splitlines()]
-    if not evaluations:
-        raise BayesganError(f"{metrics} is damaged (it is empty): {remedy}.")
-    return SavedRun(folder, summary, config.settings, evaluations)
-
-
-def _order(run: SavedRun) -> tuple[int, int, int, int, int, int, str]:
-    """Systems as they are before others that were changed."""
-    it = run.summary
-    method, dataset = IMAGE_METHODS.index(it.method), NAMES.index(it.dataset)
-    return dataset, it.labels, method, len(run.changed), it.subset, it.seed, str(run.folder)
+    return [read_run(folder) for folder in finished], len(folders) - len(finished)

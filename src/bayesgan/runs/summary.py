@@ -6,25 +6,20 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from bayesgan.base.files import parsed, read_text
-from bayesgan.data.images import ImageSetName
-from bayesgan.settings.methods import ImageMethod
-from bayesgan.settings.presets import PresetName
+from bayesgan.data.names import ImageSetName
 from bayesgan.settings.settings import Count, NotNegative, Whole
 
 SUMMARY = "summary.json"
 
 
 class Summary(BaseModel):
-    """The figures of a finished run, and what they are of."""
+    """The figures of a finished run; config.json says how it was made."""
 
     model_config = ConfigDict(frozen=True)
 
     dataset: ImageSetName | Literal["own"]
     labels: Whole
     subset: Whole
-    method: ImageMethod
-    preset: PresetName
-    seed: Whole
     split: Literal["test", "validation"]
     labelled_sha256: str
     iterations: Count

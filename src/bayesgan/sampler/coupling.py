@@ -14,8 +14,7 @@ coupling        groups  generators of a group     discriminators of a group
 
 from typing import NamedTuple
 
-from bayesgan.base.errors import BayesganError
-from bayesgan.settings.names import Coupling
+from bayesgan.settings.settings import Populations
 
 
 class Groups(NamedTuple):
@@ -26,15 +25,7 @@ class Groups(NamedTuple):
     discriminators: int
 
 
-def grouped(coupling: Coupling, generators: int, discriminators: int, replicas: int) -> Groups:
+def grouped(populations: Populations) -> Groups:
     """The groups of J_g × M generator and J_d × M discriminator chains."""
-    if coupling == "algorithm1":
-        return Groups(replicas, generators, discriminators)
-    if coupling == "all":
-        return Groups(1, generators * replicas, discriminators * replicas)
-    if generators != discriminators:
-        raise BayesganError(
-            f"Coupling 'pairs' needs as many generators as discriminators, not {generators} and {discriminators}: "
-            "make them equal or choose coupling 'algorithm1' or 'all'."
-        )
-    return Groups(generators * replicas, 1, 1)
+    generators, discriminators = populations.group_sizes
+    return Groups(populations.chains("discriminators") // discriminators, generators, discriminators)

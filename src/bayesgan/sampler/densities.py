@@ -61,10 +61,6 @@ GAMES: dict[GameName, Game] = {
     "jensen-shannon": Game(real=logsigmoid, fake=_log_not, fool=logsigmoid, labelled=_log_class),
     # The critic's value stands in for the log likelihood; the caller keeps the critic Lipschitz.
     "wasserstein": Game(real=torch.positive, fake=torch.neg, fool=torch.positive, labelled=_log_class_of_real),
-    # Labels only: nobody to play with.
-    "classification": Game(
-        real=torch.zeros_like, fake=torch.zeros_like, fool=torch.zeros_like, labelled=_log_class_of_real
-    ),
 }
 
 
@@ -138,7 +134,7 @@ def matching_log_posterior(fake_features: Tensor, real_features: Tensor, prior: 
 
 
 def discriminator_log_posterior(
-    real_logits: Tensor, fake_logits: Tensor, prior: Tensor, data_size: int, game: Game, smoothing: float = 1.0
+    real_logits: Tensor, fake_logits: Tensor, prior: Tensor, data_size: int, game: Game
 ) -> Tensor:
     r"""Eq. 2, or Eq. 4 without its labels, rescaled (A.1).
 
@@ -146,14 +142,10 @@ def discriminator_log_posterior(
               + \frac{N}{n_g}\sum_i \log(1 - D(G(z^{(i)};\theta_g);\theta_d)) + \log p(\theta_d | \alpha_d)
 
     ``real_logits`` is (..., n_d), ``fake_logits`` (..., n_g): logits of being real, with classes their
-    :func:`reality`. Both and ``prior`` broadcast against (...). With one-sided label smoothing a real point counts as
-    real with weight ``smoothing`` and as generated with the rest.
+    :func:`reality`. Both and ``prior`` broadcast against (...).
     """
-    real = game.real(real_logits)
-    if smoothing < 1.0:
-        real = smoothing * real + (1.0 - smoothing) * game.fake(real_logits)
     fake = rescaled(game.fake(fake_logits), data_size)
-    return rescaled(real, data_size) + fake + prior
+    return rescaled(game.real(real_logits), data_size) + fake + prior
 
 
 def labelled_log_likelihood(logits: Tensor, classes: Tensor, labelled_size: int, weight: float, game: Game) -> Tensor:

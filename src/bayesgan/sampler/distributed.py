@@ -1,6 +1,6 @@
-"""Several processes that share the chains: which has which, and what crosses between them.
+"""Several processes, the ranks, that share the chains: which has which, and what crosses between them.
 
-``torchrun --nproc-per-node N -m bayesgan train …`` starts N of them, the ranks. Whole groups of chains
+``torchrun --nproc-per-node N -m bayesgan train …`` starts N of them. Whole groups of chains
 (:mod:`bayesgan.sampler.coupling`) are shared out where there are enough of them; then no images cross. The chains of a
 single group are shared out themselves; then generated batches cross, and the gradients with respect to them, which are
 smaller than weights (docs/scaling.md).
@@ -19,6 +19,7 @@ from torch import Tensor, distributed
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.sampler.coupling import Groups
+from bayesgan.settings.names import Side
 
 PATIENCE = timedelta(minutes=10)  # with a rank that says nothing; an evaluation may take minutes
 
@@ -137,3 +138,54 @@ def together(device: torch.device) -> Iterator[Ranks]:
         yield Ranks(distributed.get_rank(), size)
     finally:  # threads of a group that is there when the interpreter ends may abort it
         distributed.destroy_process_group()
+
+
+Chosen = slice | Tensor  # of the chains of each group, numbered from 0
+ALL = slice(None)
+
+
+class Members:
+    """All chains, in groups, and which of them are here.
+
+    What is drawn for the chains has a row for each, group by group. Every rank draws it for all of them and takes its
+    own rows: a run does not depend on how many ranks share its chains.
+    """
+
+    def __init__(self, everyone: Groups, ranks: Ranks = ALONE) -> None:
+        self.everyone = everyone
+        self.ranks = ranks
+        self.shares = ranks.shares(everyone)
+        self.share = self.shares[ranks.rank]
+        self.groups = len(self.share.groups)  # here
+        self.split = ranks.size > 1 and everyone.number == 1  # the only group lives on several ranks
+
+    def count(self, side: Side, chosen: Chosen = ALL) -> int:
+        """How many chains are chosen on all ranks together."""
+        chains = range(getattr(self.everyone, side))
+        return self.everyone.number * len(chains[chosen] if isinstance(chosen, slice) else chosen)
+
+    def here(self, side: Side) -> int:
+        """How many chains of a side this rank has."""
+        return self.groups * len(getattr(self.share, side))
+
+    def own(self, drawn: Tensor, side: Side) -> Tensor:
+        """Of a draw for all ranks, (all groups · chains of a group, …), the rows of the chains that are here."""
+        if self.ranks.size == 1:
+            return drawn
+        groups, chains = self.share.groups, getattr(self.share, side)
+        rows = drawn.unflatten(0, (self.everyone.number, -1))
+        return rows[groups.start : groups.stop, chains.start : chains.stop].flatten(0, 1)
+
+    def everyones(self, own: Tensor, side: Side) -> Tensor:
+        """The rows of all ranks' chains, of which ``own`` are here."""
+        sizes = [len(share.groups) * len(getattr(share, side)) for share in self.shares]
+        return self.ranks.gathered(own, sizes)
+
+    def rows(self, tensor: Tensor, chosen: Chosen) -> Tensor:
+        """The rows of the ``chosen`` chains of each group here: a view where they all lie side by side."""
+        return rows_of(tensor, chosen, self.groups)
+
+
+def rows_of(tensor: Tensor, chosen: Chosen, groups: int) -> Tensor:
+    """The rows of the ``chosen`` chains of each of so many groups."""
+    return tensor if chosen is ALL else tensor.unflatten(0, (groups, -1))[:, chosen].flatten(0, 1)

@@ -1,178 +1,211 @@
-"""Algorithm 1 of the paper, for one run: the iteration that moves both populations, and what is collected."""
+"""Algorithm 1 of the paper: the iteration that moves both populations, and what is collected."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.rng import stream
-from bayesgan.posterior.samples import Sample
-from bayesgan.sampler import sghmc
-from bayesgan.sampler.gradients import Conditionals
-from bayesgan.sampler.minibatches import ALL
-from bayesgan.sampler.sghmc import State
+from bayesgan.sampler.coupling import grouped
+from bayesgan.sampler.distributed import ALONE, Members, Ranks
+from bayesgan.sampler.gradients import Gradients, LogDensities
+from bayesgan.sampler.mean_field import MeanField
+from bayesgan.sampler.minibatches import Labels, MiniBatches, Streams
+from bayesgan.sampler.population import Population
+from bayesgan.sampler.sghmc import Chains, gradient_noise_over_friction
+from bayesgan.sampler.update import Update
 from bayesgan.settings.names import SIDES, Side
+from bayesgan.settings.settings import Settings
+
+STREAMS = (
+    *("initial", "noise", "data", "labels", "jitter", "weights", "layers", "dynamics", "facing"),
+    *("evaluation", "diagnostics"),
+)
+
+
+Sample = dict[str, Tensor]  # generators, discriminators, and the statistics of each, a row for each chain
 
 
 @dataclass
-class LogPosteriors:
-    """The log posterior of every chain here that has moved, before it did (full-data, up to a constant)."""
+class State:
+    """All that the next iteration depends on, and all that a checkpoint holds."""
 
-    generators: Tensor
-    discriminators: Tensor
+    iteration: int
+    generators: Chains  # {θ_g^{j,m}}
+    discriminators: Chains  # {θ_d^{j,m}}
+    seen: Tensor  # (N,) of booleans: the unique real points so far, d of them
+    streams: Streams
+
+    def chains(self, side: Side) -> Chains:
+        """The population of a side."""
+        return self.generators if side == "generators" else self.discriminators
 
 
-class BayesianGAN(Conditionals):
-    """The sampler of both posteriors; :class:`bayesgan.sampler.gradients.Conditionals` says what it is made with."""
+class BayesianGAN:
+    """The sampler of both posteriors, p(θ_g | θ_d) and p(θ_d | X, θ_g).
 
-    def iterate(self) -> LogPosteriors:
-        """One iteration of Algorithm 1: every generator chain (or a part of them), then every discriminator chain."""
-        settings = self.settings
-        if self.iteration == settings.burn_in:
-            self._end_burn_in()
-        self.iteration += 1
-        log_p_generators = self.data.new_zeros(0)
-        if settings.generators > 0:
-            moving = self.moving("generators")
-            gradient, log_p_generators = self.generator_gradient(moving=moving)
-            self._move("generators", moving, gradient)
-        moving = self.moving("discriminators")
-        for _ in range(settings.discriminator_steps):
-            indices = self.mini_batches(chosen=moving)
-            self.seen[indices] = True
-            gradient, log_p_discriminators = self.discriminator_gradient(indices, moving=moving)
-            self._move("discriminators", moving, gradient)
+    Args:
+        settings: every number of the run.
+        generator: one generator's network, from (n, noise_dim) to (n, *point).
+        discriminator: one discriminator's, from (n, *point) to (n, K + features): class logits (K = 1 without labels),
+            then what feature matching compares.
+        data: the training points X, (N, *point), already on the device to compute on; bytes stand for [−1, 1].
+        seed: of every random draw.
+        labels: of some of the points; None is the unsupervised GAN.
+        ranks: the processes that share the chains.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        generator: nn.Module,
+        discriminator: nn.Module,
+        data: Tensor,
+        seed: int,
+        labels: Labels | None = None,
+        ranks: Ranks = ALONE,
+    ) -> None:
+        if settings.populations.generators == 0 and labels is None:
+            raise BayesganError("Without generators and without labels there is nothing to learn from: give labels.")
+        family = MeanField if settings.populations.family == "mean-field" else Population
+        self.settings = settings
+        self.seed = seed
+        self.labels = labels
+        self.members = Members(grouped(settings.populations), ranks)
+        _refuse_what_ranks_cannot_do(settings, self.members)
+        self.generator, self.discriminator = family(generator), family(discriminator)
+        streams = {name: stream(seed, name, data.device) for name in STREAMS}
+        size, members = len(data), self.members
+        self.batches = MiniBatches(settings, data, labels, seed, streams, members)
+        self.gradients = Gradients(settings, self.generator, self.discriminator, size, labels, streams, members)
+        self.update = {side: Update(side, settings, size, streams, members) for side in SIDES}
+        self.state = State(
+            iteration=0,
+            generators=self._initial(self.generator, "generators", streams),
+            discriminators=self._initial(self.discriminator, "discriminators", streams),
+            seen=torch.zeros(size, dtype=torch.bool, device=data.device),
+            streams=streams,
+        )
+
+    def iterate(self) -> dict[Side, LogDensities]:
+        """One iteration of Algorithm 1; the log densities of the chains that moved, before they did."""
+        state, batches, gradients = self.state, self.batches, self.gradients
+        found: dict[Side, LogDensities] = {}
+        if state.iteration == self.settings.length.burn_in:
+            self._hand_over()  # Section 3: Adam first, then SGHMC
+        state.iteration += 1
+
+        if self.settings.populations.generators > 0:
+            # Sample noise {z^(1), …, z^(J)}
+            batch_g = batches.for_generators(state.iteration)
+            # Σ_i Σ_k ∂ log p(θ_g | z^(i), θ_d^k)/∂θ_g
+            gradient = gradients.of_generators(state.generators.theta, state.discriminators.theta, batch_g)
+            # v ← (1−α)v + η(…) + n, n ~ N(0, 2αη I);  θ_g ← θ_g + v
+            self.update["generators"](state.generators, gradient, state.iteration, self.seen)
+            found["generators"] = gradient.log_densities
+
+        for _ in range(self.settings.sampler.discriminator_steps):
+            # Sample noise {z^(1), …, z^(J)}, and a mini-batch of n_d data points x
+            batch_d = batches.for_discriminators(state.iteration)
+            state.seen[batch_d.indices] = True
+            # Σ_i Σ_k ∂ log p(θ_d | z^(i), x, θ_g^k)/∂θ_d
+            gradient = gradients.of_discriminators(state.generators.theta, state.discriminators.theta, batch_d)
+            # v ← (1−α)v + η(…) + n, n ~ N(0, 2αη I);  θ_d ← θ_d + v
+            self.update["discriminators"](state.discriminators, gradient, state.iteration, self.seen)
+            found["discriminators"] = gradient.log_densities
+
         self._stop_if_diverged()
-        return LogPosteriors(log_p_generators, log_p_discriminators)
+        return found
 
-    def _end_burn_in(self) -> None:
-        settings = self.settings
-        if settings.dynamics != "adam":
-            sghmc.hand_over(self.generators, settings.dynamics, self._adam(settings.generator_rate))
-            sghmc.hand_over(self.discriminators, settings.dynamics, self._adam(settings.discriminator_rate))
-        self.branch()
+    @property
+    def seen(self) -> int:
+        """d, the number of unique real points seen so far."""
+        return int(self.state.seen.sum())
 
-    def branch(self) -> None:
-        """Let every group of chains go on as ``branches`` copies, each with noise of its own."""
-        copies = self.settings.branches
-        self.share_out(self.everyone._replace(number=self.everyone.number * copies))
-        self.generators = self.generators.repeated(copies)
-        self.discriminators = self.discriminators.repeated(copies)
-        if self._subsets is not None:
-            self._subsets = self._subsets.repeat(copies, 1)
+    @property
+    def sampling(self) -> bool:
+        """Whether the last iteration was one of SGHMC rather than of the burn-in."""
+        return self.state.iteration > self.settings.length.burn_in
+
+    @property
+    def collects(self) -> bool:
+        """Whether the networks are to be kept as they are now (Algorithm 1: append to the sample set)."""
+        return self.state.iteration in self.settings.length.collected
 
     @torch.no_grad()
     def sample(self) -> Sample:
         """What is collected: the weights of every chain, on all ranks, and the statistics of its normalisations.
 
-        A discriminator's are those of ``CALIBRATION`` training points, without their labels, a generator's of as much
-        noise, seen as one batch by the weights as they are now.
+        A discriminator's are those of training points, without their labels, a generator's of as much noise, seen as
+        one batch by the weights as they are now, with the noise on layers that they were trained to normalise.
         """
-        points, noise = self.calibration()
-        rng = stream(self.seed, f"sample/{self.iteration}", self.data.device)
-        generators = self.generator.drawn(self.generators.theta, rng)
-        discriminators = self.discriminator.drawn(self.discriminators.theta, rng)
-        # Noise on layers is part of what the weights were trained to normalise.
-        self.draw_layer_noise_from(rng)
-        statistics = self.discriminator.statistics(discriminators, points)
-        self.draw_layer_noise_from(self.rng["layers"])
+        points, noise = self.batches.calibration()
+        rng = stream(self.seed, f"sample/{self.state.iteration}", points.device)
+        generators = self.generator.drawn(self.state.generators.theta, rng)
+        discriminators = self.discriminator.drawn(self.state.discriminators.theta, rng)
+        seeds = self.gradients.layer_seeds(rng, len(discriminators))
+        rows = {
+            "generators": generators,
+            "generator_statistics": self.generator.statistics(generators, noise),
+            "discriminators": discriminators,
+            "discriminator_statistics": self.discriminator.statistics(discriminators, points, seeds),
+        }
         return {
-            "generators": self.everyones(generators, "generators"),
-            "generator_statistics": self.everyones(self.generator.statistics(generators, noise), "generators"),
-            "discriminators": self.everyones(discriminators, "discriminators"),
-            "discriminator_statistics": self.everyones(statistics, "discriminators"),
+            name: self.members.everyones(own, "generators" if name.startswith("generator") else "discriminators")
+            for name, own in rows.items()
         }
 
-    @property
-    def sampling(self) -> bool:
-        """Whether the last iteration was one of SGHMC rather than of the burn-in."""
-        return self.iteration > self.settings.burn_in
-
-    def _adam(self, rate: float) -> sghmc.Adam:
-        return sghmc.Adam(rate, self.settings.adam_betas, self.settings.epsilon, self.data_size)
-
-    @property
-    def progress(self) -> float:
-        """The share of the iterations after the burn-in that is done."""
-        sampled = self.iteration - self.settings.burn_in - 1
-        return sampled / max(1, self.settings.iterations - self.settings.burn_in)
-
-    def step_size(self, rate: float) -> float:
-        """η of this iteration of SGHMC, for a population that Adam moved at ``rate``."""
-        settings = self.settings
-        gamma = settings.step_ratio * settings.friction * rate
-        # The generators move before the first mini-batch is seen.
-        seen = max(int(self.seen.sum()), min(settings.real_batch, self.data_size))
-        return sghmc.step_size(settings.schedule, gamma, self.data_size, seen, self.progress, settings.cycles)
-
-    @property
-    def _pace(self) -> float:
-        """What the schedule makes of Adam's rate, where Adam goes on after the burn-in."""
-        settings = self.settings
-        if not self.sampling or settings.schedule != "cyclical":
-            return 1.0
-        return sghmc.step_size("cyclical", 1.0, 1, 1, self.progress, settings.cycles)
-
-    def _move(self, side: Side, moving: slice, gradient: Tensor) -> None:
-        settings = self.settings
-        rate = settings.generator_rate if side == "generators" else settings.discriminator_rate
-        sampled = self.sampling and settings.dynamics != "adam"
-        seeds = torch.zeros(len(gradient))
-        if sampled and settings.temperature > 0:
-            seeds = self.own(sghmc.noise_seeds(self.rng["dynamics"], self.number(side, moving)), side)
-        for state, part, own_seeds in self._groups(getattr(self, side), moving, gradient, seeds):
-            if sampled:
-                if settings.dynamics == "running":
-                    sghmc.update_running_mass(state, part, self._adam(rate))
-                eta = self.step_size(rate)
-                sghmc.sghmc_step(state, part, eta, settings.friction, settings.temperature, own_seeds)
-            else:
-                sghmc.adam_step(state, part, self._adam(rate * self._pace))
-            if side == "discriminators" and settings.clip is not None:
-                state.theta.clamp_(-settings.clip, settings.clip)
-
-    def _groups(
-        self, state: State, moving: slice, gradient: Tensor, seeds: Tensor
-    ) -> Iterator[tuple[State, Tensor, Tensor]]:
-        """What moves, in parts that lie side by side in memory: all at once, or those of one group after another."""
-        if moving == ALL:
-            yield state, gradient, seeds
-            return
-        chains = len(state.theta) // self.groups
-        parts = zip(gradient.chunk(self.groups), seeds.chunk(self.groups), strict=True)
-        for group, part in enumerate(parts):
-            yield state.rows(slice(group * chains + moving.start, group * chains + moving.stop)), *part
-
-    def gradient_noise(self) -> dict[str, dict[str, float]]:
+    def gradient_noise(self) -> dict[Side, dict[str, float]]:
         """β̂/α of both populations, the mean and the largest over weights (sghmc.gradient_noise_over_friction)."""
-        settings, stream = self.settings, "diagnostics"
-        self.draw_layer_noise_from(self.rng[stream])
-        ratios = {}
-        if settings.generators > 0:
-            difference = self.generator_gradient(stream)[0] - self.generator_gradient(stream)[0]
-            ratios["generators"] = self._ratio(self.generators, difference, settings.generator_rate)
-        first, second = (self.discriminator_gradient(self.mini_batches(stream), stream)[0] for _ in ("one", "two"))
-        ratios["discriminators"] = self._ratio(self.discriminators, first - second, settings.discriminator_rate)
-        self.draw_layer_noise_from(self.rng["layers"])
+        state, only = self.state, self.state.streams["diagnostics"]
+        batches, gradients = self.batches.measuring(only), self.gradients.measuring(only)
+        theta = state.generators.theta, state.discriminators.theta
+        ratios: dict[Side, dict[str, float]] = {}
+        if self.settings.populations.generators > 0:
+            one, two = (gradients.of_generators(*theta, batches.for_generators(state.iteration)) for _ in range(2))
+            ratios["generators"] = self._noise_ratio("generators", one.values - two.values)
+        one, two = (gradients.of_discriminators(*theta, batches.for_discriminators(state.iteration)) for _ in range(2))
+        ratios["discriminators"] = self._noise_ratio("discriminators", one.values - two.values)
         return ratios
 
-    def _ratio(self, state: State, difference: Tensor, rate: float) -> dict[str, float]:
-        settings = self.settings
-        here = sghmc.gradient_noise_over_friction(state, difference, self.step_size(rate), settings.friction)
-        ratio = self.ranks.total(here * len(difference)) / self.ranks.total(here.new_tensor(len(difference)))
+    def _noise_ratio(self, side: Side, difference: Tensor) -> dict[str, float]:
+        eta = self.update[side].step_size(self.state.iteration, self.seen)
+        friction, ranks = self.settings.sampler.friction, self.members.ranks
+        here = gradient_noise_over_friction(self.state.chains(side), difference, eta, friction)
+        ratio = ranks.total(here * len(difference)) / ranks.total(here.new_tensor(len(difference)))
         return {"mean": ratio.mean().item(), "max": ratio.max().item()}
+
+    def _initial(self, population: Population, side: Side, streams: Streams) -> Chains:
+        drawn = population.initial(self.members.count(side), streams["initial"], self.batches.dtype)
+        return Chains.at(self.members.own(drawn, side))
+
+    def _hand_over(self) -> None:
+        for side in SIDES:
+            self.update[side].hand_over(self.state.chains(side))
 
     def _stop_if_diverged(self) -> None:
         """Name the first chain whose weights are no longer finite numbers."""
         for side in SIDES:
-            finite = torch.isfinite(getattr(self, side).theta.sum(1))  # a sum is not if one of its terms is not
+            # A sum is not finite if one of its terms is not.
+            finite = torch.isfinite(self.state.chains(side).theta.sum(1))
             if not finite.all():
-                kind, numbers = side.removesuffix("s"), self.own(torch.arange(self.number(side)), side)
+                numbers = self.members.own(torch.arange(self.members.count(side)), side)
                 chain = int(numbers[torch.nonzero(~finite.cpu())[0]])
                 pace = "step_ratio or the temperature" if self.sampling else "the learning rates"
                 raise BayesganError(
-                    f"The weights of {kind} chain {chain} are no longer finite at iteration {self.iteration}: "
-                    f"lower {pace}; everything written so far is kept."
+                    f"The weights of {side.removesuffix('s')} chain {chain} are no longer finite at iteration "
+                    f"{self.state.iteration}: lower {pace}; everything written so far is kept."
                 )
+
+
+def _refuse_what_ranks_cannot_do(settings: Settings, members: Members) -> None:
+    if members.ranks.size == 1:
+        return
+    if settings.populations.family == "mean-field":
+        raise BayesganError("Gaussians over weights cannot be shared by ranks: start one process.")
+    if members.split and settings.populations.chain_batch is not None:
+        raise BayesganError(
+            "Ranks that share the chains of one group cannot take mini-batches of them: leave out chain_batch, or "
+            "start one process."
+        )

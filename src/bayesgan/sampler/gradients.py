@@ -1,9 +1,14 @@
-"""The conditional posteriors of every chain given the data and the other population, and their stochastic gradients."""
+"""What is computed: the conditional log posteriors of every chain, and their stochastic gradients.
 
-from functools import partial
+Weights are (groups · chains, weights), for all chains of each group or a mini-batch of them. z and the other population
+are marginalised.
+"""
+
+import copy
+from typing import NamedTuple, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.sampler.densities import (
@@ -17,220 +22,195 @@ from bayesgan.sampler.densities import (
     matching_log_posterior,
     reality,
 )
-from bayesgan.sampler.distributed import ALONE, Ranks
-from bayesgan.sampler.mean_field import MeanField
-from bayesgan.sampler.minibatches import ALL, Chosen, Draws, Labels
+from bayesgan.sampler.distributed import Members
+from bayesgan.sampler.minibatches import DiscriminatorBatch, GeneratorBatch, Labels, Streams
 from bayesgan.sampler.population import Population
-from bayesgan.sampler.sghmc import State
-from bayesgan.settings.names import Side
+from bayesgan.sampler.sghmc import noise_seeds
 from bayesgan.settings.settings import Settings
 
 
-class Conditionals(Draws):
-    """Two populations of chains, {θ_g^{j,m}} and {θ_d^{j,m}}, and the data they are conditioned on.
+class LogDensities(NamedTuple):
+    """Of every chain that moves, (chains,)."""
+
+    posterior: Tensor  # full-data, up to a constant
+    likelihood: Tensor  # of one data point
+
+
+class Gradient(NamedTuple):
+    """∂ log p(θ | …)/∂θ of the chains that are ``moving``, (chains, weights)."""
+
+    values: Tensor
+    moving: slice
+    log_densities: LogDensities
+
+
+class Gradients:
+    """The gradients of both populations.
 
     Args:
-        settings: every number of the run.
-        generator: architecture of one generator, from (n, noise_dim) to (n, *point).
-        discriminator: architecture of one discriminator, from (n, *point) to (n, K + features): class logits (K = 1
-            without labels), then what feature matching compares.
-        data: the training points X, (N, *point), already on the device to compute on; bytes stand for [−1, 1].
-        seed: of every random draw.
-        labels: of some of the points; None is the unsupervised GAN.
-        ranks: the processes that share the chains.
+        settings: of the run.
+        generator: the population of generators, from (n, noise_dim) to (n, *point).
+        discriminator: that of discriminators, from (n, *point) to (n, K + features).
+        size: N, the number of data points.
+        labels: of some of them.
+        streams: random streams, for noise on layers and for weights drawn from Gaussians.
+        members: the chains.
     """
 
     def __init__(
         self,
         settings: Settings,
-        generator: nn.Module,
-        discriminator: nn.Module,
-        data: Tensor,
-        seed: int,
-        labels: Labels | None = None,
-        ranks: Ranks = ALONE,
+        generator: Population,
+        discriminator: Population,
+        size: int,
+        labels: Labels | None,
+        streams: Streams,
+        members: Members,
     ) -> None:
-        if settings.generators == 0 and labels is None:
-            raise BayesganError("Without generators and without labels there is nothing to learn from: give labels.")
-        super().__init__(settings, data, seed, labels, ranks)
-        self._refuse_what_ranks_cannot_do()
-        self.classes = labels.number if labels is not None else 1
-        self.log_likelihood: dict[str, Tensor] = {}  # of each chain's last move, for one data point
-        self.game = game_of(settings.game, settings.label_term, settings.critic_weight)
-        family = MeanField if settings.family == "mean-field" else Population
-        self.generator = family(generator)
-        self.discriminator = family(discriminator)
-        self.draw_layer_noise_from(self.rng["layers"])
-        self.generators = self._initial(self.generator, "generators")
-        self.discriminators = self._initial(self.discriminator, "discriminators")
+        self.settings = settings
+        self.generator = generator
+        self.discriminator = discriminator
+        self.size = size
+        self.classes = 1 if labels is None else labels.number  # K
+        self.labelled_size = 0 if labels is None else len(labels.indices)  # N_s
+        self.streams = streams
+        self.members = members
+        densities = settings.densities
+        # With nobody to tell it from, a label does not say that a point is real.
+        label_term = densities.label_term if settings.populations.generators > 0 else "class"
+        self.game = game_of(densities.game, label_term, densities.critic_weight)
 
-    def _refuse_what_ranks_cannot_do(self) -> None:
-        settings = self.settings
-        if self.ranks.size == 1:
-            return
-        if settings.family == "mean-field" or settings.branches > 1:
-            raise BayesganError("Gaussians over weights and branches cannot be shared by ranks: start one process.")
-        if self.split and (settings.faced is not None or settings.sweep > 1):
-            raise BayesganError(
-                "Ranks that share the chains of one group cannot take mini-batches of them: leave out faced and sweep, "
-                "or start one process."
-            )
+    def measuring(self, only: torch.Generator) -> Self:
+        """The same for a measurement that must not disturb the run: every draw from one stream."""
+        twin = copy.copy(self)
+        twin.streams = dict.fromkeys(self.streams, only)
+        return twin
 
-    def _initial(self, population: Population, side: Side) -> State:
-        return State.at(self.own(population.initial(self.number(side), self.rng["initial"], self.dtype), side))
+    def of_generators(self, theta_g: Tensor, theta_d: Tensor, batch: GeneratorBatch) -> Gradient:
+        """Σ_i Σ_k ∂ log p(θ_g | z^(i), θ_d^k)/∂θ_g, or as ``marginal`` joins them."""
+        theta = self.members.rows(theta_g, batch.moving).detach().requires_grad_()
+        facing = self.members.rows(theta_d, batch.faced)
+        found = self.log_p_of_generators(theta, facing, batch.noise, batch.real)
+        return _gradient(found, theta, batch.moving)
 
-    def draw_layer_noise_from(self, rng: torch.Generator) -> None:
-        """Let the noise on the discriminators' layers, if they have any, come from ``rng``."""
-        self.discriminator.draw_noise_from(partial(self.layer_seeds, rng))
-
-    # The posteriors of every chain, with z and the other population marginalised. Weights are (groups · chains,
-    # weights) for as many chains of each group as there are: all of them, or a mini-batch.
-
-    def fakes(self, theta_g: Tensor, noise: Tensor) -> Tensor:
-        """G(z; θ_g): (generators, noise batches · n_g, *point), of all ranks where they share a group."""
-        own = self.generator(self.generator.drawn(theta_g, self.rng["weights"]), noise)
-        return self.everyones(own, "generators") if self.split else own
-
-    def faced_by(self, fakes: Tensor, discriminators: int) -> Tensor:
-        """What each of so many discriminators of a group faces: the points of all generators of its group."""
-        facing = fakes.unflatten(0, (self.groups, 1, -1)).flatten(2, 3)
-        return facing.expand(-1, discriminators, *[-1] * (fakes.dim() - 1)).flatten(0, 1)
-
-    def by_generator(self, outputs: Tensor) -> Tensor:
-        """Outputs for what discriminators face: (groups, discriminators, generators, noise batches, n_g, outputs)."""
-        settings = self.settings
-        batches = (settings.noise_batches, settings.fake_batch)
-        return outputs.reshape(self.groups, len(outputs) // self.groups, -1, *batches, outputs.shape[-1])
-
-    def generator_log_posterior(
-        self, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None = None
-    ) -> Tensor:
-        """log p(θ_g | θ_d) of every generator chain: Eq. 1 or 3 joined over noise batches and discriminators.
-
-        ``real``, (discriminator chains, n_d, *point), is what feature matching compares with.
-        """
-        weights_d = self.discriminator.drawn(theta_d, self.rng["weights"])
-        facing = self.faced_by(self.fakes(theta_g, noise), len(weights_d) // self.groups)
-        outputs = self.by_generator(self.discriminator(weights_d, facing))
-        prior = self.generator.log_prior(theta_g, self.settings.prior_variance)
-        if self.split:
-            prior = self.everyones(prior, "generators")
-        prior = prior.view(self.groups, 1, -1, 1)
-        if real is None:
-            logits = reality(outputs[..., : self.classes])
-            log_p = generator_log_posterior(logits, prior, self.data_size, self.game)
-        else:
-            if outputs.shape[-1] == self.classes:
-                raise BayesganError("This discriminator has no features to match: set feature_matching to false.")
+    def of_discriminators(self, theta_g: Tensor, theta_d: Tensor, batch: DiscriminatorBatch) -> Gradient:
+        """Σ_i Σ_k ∂ log p(θ_d | z^(i), x, θ_g^k)/∂θ_d, or as ``marginal`` joins them."""
+        fakes = None
+        if batch.noise is not None:
             with torch.no_grad():
-                features = self.discriminator(weights_d, real)[..., self.classes :]
-            features = features.view(self.groups, -1, 1, 1, *features.shape[1:])
-            log_p = matching_log_posterior(outputs[..., self.classes :], features, prior, self.data_size)
-        if self.split:  # the other ranks' discriminators have seen these generators too
-            own = self.share.generators
-            log_p = self.everyones(log_p[0], "discriminators").unsqueeze(0)
-            log_p, prior = log_p[:, :, own.start : own.stop], prior[:, :, own.start : own.stop]
-        self._remember("generators", log_p - prior, (1, 3))
-        return self._joined(log_p, (1, 3), self.everyone.discriminators).flatten()
+                fakes = self.generated(self.members.rows(theta_g, batch.faced), batch.noise)
+        theta = self.members.rows(theta_d, batch.moving).detach().requires_grad_()
+        found = self.log_p_of_discriminators(theta, fakes, batch)
+        return _gradient(found, theta, batch.moving)
 
-    def discriminator_log_posterior(
-        self,
-        theta_d: Tensor,
-        fakes: Tensor | None,
-        real: Tensor | None,
-        labelled: tuple[Tensor, Tensor] | None = None,
-        plain: Tensor | None = None,
-    ) -> Tensor:
-        """log p(θ_d | X, θ_g) of every discriminator chain: Eq. 2 or 4 joined over noise batches and generators.
+    def generated(self, theta_g: Tensor, noise: Tensor) -> Tensor:
+        """G(z; θ_g): (generators, noise batches · n_g, *point), of all ranks where they share a group."""
+        own = self.generator(self.generator.drawn(theta_g, self.streams["weights"]), noise)
+        return self.members.everyones(own, "generators") if self.members.split else own
 
-        ``real`` is (discriminator chains, n_d, *point): each chain has its own mini-batch, for a consensus its own view
-        of a common one. ``plain``, of the same shape, is that common one as it is: if given, the chains label it.
-        ``labelled`` are points (discriminator chains, n_s, *point) and their classes. Without ``fakes`` and ``real``
-        there are only labels.
+    def log_p_of_generators(
+        self, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None = None
+    ) -> LogDensities:
+        """log p(θ_g | θ_d) of every generator: Eq. 1 or 3 joined over noise batches and discriminators.
+
+        ``real``, (discriminators, n_d, *point), is what feature matching compares with.
         """
-        settings = self.settings
-        weights = self.discriminator.drawn(theta_d, self.rng["weights"])
-        prior = self.discriminator.log_prior(theta_d, settings.prior_variance).view(self.groups, -1, 1, 1)
+        members = self.members
+        weights_d = self.discriminator.drawn(theta_d, self.streams["weights"])
+        facing = self._facing(self.generated(theta_g, noise), len(weights_d) // members.groups)
+        outputs = self._by_generator(self.discriminator(weights_d, facing, seeds=self._layer_seeds(len(weights_d))))
+        prior = self.generator.log_p(theta_g, self.settings.densities.prior_variance)
+        if members.split:
+            prior = members.everyones(prior, "generators")
+        prior = prior.view(members.groups, 1, -1, 1)
+        if real is None:
+            log_p = generator_log_posterior(reality(outputs[..., : self.classes]), prior, self.size, self.game)
+        else:
+            features = self._features(weights_d, real)
+            log_p = matching_log_posterior(outputs[..., self.classes :], features, prior, self.size)
+        if members.split:  # the other ranks' discriminators have seen these generators too
+            own = members.share.generators
+            log_p = members.everyones(log_p[0], "discriminators").unsqueeze(0)
+            log_p, prior = log_p[:, :, own.start : own.stop], prior[:, :, own.start : own.stop]
+        return self._joined(log_p, prior, (1, 3), members.everyone.discriminators)
+
+    def log_p_of_discriminators(self, theta_d: Tensor, fakes: Tensor | None, batch: DiscriminatorBatch) -> LogDensities:
+        """log p(θ_d | X, θ_g) of every discriminator: Eq. 2 or 4 joined over noise batches and generators.
+
+        Without ``fakes`` there are only labels.
+        """
+        densities, real, labelled = self.settings.densities, batch.real, batch.labelled
+        weights = self.discriminator.drawn(theta_d, self.streams["weights"])
+        prior = self.discriminator.log_p(theta_d, densities.prior_variance).view(self.members.groups, -1, 1, 1)
         # Real, generated and labelled points are three batches: normalised together with the labelled ones, which come
         # back in every iteration, real points soon look generated without them (docs/choices.md).
-        game = [] if fakes is None or real is None else [real, self.faced_by(fakes, prior.shape[1])]
-        points = [] if labelled is None else [labelled[0]]
-        logits = [each[..., : self.classes] for each in self.discriminator.of_batches(weights, game + points)]
+        points = [] if fakes is None or real is None else [real, self._facing(fakes, prior.shape[1])]
+        points += [] if labelled is None else [labelled[0]]
+        outputs = self.discriminator.of_batches(weights, points, self._layer_seeds(len(weights)))
+        logits = [each[..., : self.classes] for each in outputs]
         log_p = prior
-        if game:
-            real_logits, fake_logits = reality(logits[0]), reality(self.by_generator(logits[1]))
-            log_p = discriminator_log_posterior(
-                real_logits.view(*prior.shape, -1), fake_logits, prior, self.data_size, self.game, settings.real_target
-            )
-            if self.consensus > 0:
-                log_p = log_p + self._consensus(logits[0], weights, plain).view(prior.shape)
-        if labelled is not None and self.labels is not None:
-            size = len(self.labels.indices)
-            weight = self.data_size / size if settings.label_weight is None else settings.label_weight
-            log_likelihood = labelled_log_likelihood(logits[-1], labelled[1], size, weight, self.game)
-            log_p = log_p + log_likelihood.view(prior.shape)
-        self._remember("discriminators", log_p - prior, (2, 3))
-        return self._joined(log_p, (2, 3), self.everyone.generators).flatten()
+        if fakes is not None:
+            is_real, is_fake = reality(logits[0]).view(*prior.shape, -1), reality(self._by_generator(logits[1]))
+            log_p = discriminator_log_posterior(is_real, is_fake, prior, self.size, self.game)
+            if batch.consensus > 0:
+                labels = self._agreed(logits[0], weights, batch.plain)
+                agreement = consensus_log_likelihood(logits[0], labels, self.size, batch.consensus)
+                log_p = log_p + agreement.view(prior.shape)
+        if labelled is not None:
+            weight = self.size / self.labelled_size if densities.label_weight is None else densities.label_weight
+            known = labelled_log_likelihood(logits[-1], labelled[1], self.labelled_size, weight, self.game)
+            log_p = log_p + known.view(prior.shape)
+        return self._joined(log_p, prior, (2, 3), self.members.everyone.generators)
 
-    def _consensus(self, logits: Tensor, weights: Tensor, plain: Tensor | None) -> Tensor:
-        """What the labels that all chains together give to the same unlabelled points are worth to each chain.
+    def _facing(self, fakes: Tensor, discriminators: int) -> Tensor:
+        """What each of so many discriminators of a group faces: the points of all generators of its group."""
+        facing = fakes.unflatten(0, (self.members.groups, 1, -1)).flatten(2, 3)
+        return facing.expand(-1, discriminators, *[-1] * (fakes.dim() - 1)).flatten(0, 1)
 
-        They label the points that gave the ``logits`` or, if given, the same points as they are (``plain``), without
-        noise on layers. The labels count more and more from the start to the middle of the burn-in; what is sampled
-        after it stands still.
-        """
-        with torch.no_grad():
-            said = logits if plain is None else self.discriminator(weights, plain, noisy=False)[..., : self.classes]
-            labels = agreed(self.everyones(said.softmax(-1), "discriminators"))
-        weight = self.consensus * min(1.0, 2 * self.iteration / max(1, self.settings.burn_in))
-        return consensus_log_likelihood(logits, labels, self.data_size, weight)
+    def _by_generator(self, outputs: Tensor) -> Tensor:
+        """Outputs for what discriminators face: (groups, discriminators, generators, noise batches, n_g, outputs)."""
+        groups, batches = self.members.groups, self.settings.batches
+        sizes = (batches.noise_batches, batches.fake_batch)
+        return outputs.reshape(groups, len(outputs) // groups, -1, *sizes, outputs.shape[-1])
 
-    def _joined(self, log_p: Tensor, over: tuple[int, int], others: int) -> Tensor:
+    @torch.no_grad()
+    def _features(self, weights_d: Tensor, real: Tensor) -> Tensor:
+        """Of real points: (groups, discriminators, 1, 1, n_d, features)."""
+        features = self.discriminator(weights_d, real, seeds=self._layer_seeds(len(weights_d)))[..., self.classes :]
+        if features.shape[-1] == 0:
+            raise BayesganError("This discriminator has no features to match: set feature_matching to false.")
+        return features.view(self.members.groups, -1, 1, 1, *features.shape[1:])
+
+    @torch.no_grad()
+    def _agreed(self, logits: Tensor, weights: Tensor, plain: Tensor | None) -> Tensor:
+        """The labels that all chains together give to the points of the ``logits``, or to them as they are."""
+        said = logits if plain is None else self.discriminator(weights, plain)[..., : self.classes]
+        return agreed(self.members.everyones(said.softmax(-1), "discriminators"))
+
+    def _layer_seeds(self, chains: int) -> Tensor | None:
+        """Seeds of the noise on the layers of so many discriminators here."""
+        return self.layer_seeds(self.streams["layers"], chains)
+
+    def layer_seeds(self, rng: torch.Generator, chains: int) -> Tensor | None:
+        """Seeds, drawn from ``rng``, of the noise on the layers of so many discriminators here; None without it."""
+        if not self.discriminator.noisy:
+            return None
+        members = self.members
+        of_all = (
+            members.everyone.discriminators if members.split else chains // members.groups * members.everyone.number
+        )
+        return members.own(noise_seeds(rng, of_all), "discriminators")
+
+    def _joined(self, log_p: Tensor, prior: Tensor, over: tuple[int, int], others: int) -> LogDensities:
         """Join over noise batches and the chains of the other side, of which a mini-batch stands for all ``others``."""
-        joined = marginalise(log_p, over, self.settings.marginal)
-        faced = log_p.shape[over[0]]
-        return joined * (others / faced) if self.settings.marginal == "sum" and faced < others else joined
+        marginal, faced = self.settings.densities.marginal, log_p.shape[over[0]]
+        joined = marginalise(log_p, over, marginal)
+        if marginal == "sum" and faced < others:
+            joined = joined * (others / faced)
+        likelihood = (log_p - prior).detach().mean(over) / self.size
+        return LogDensities(joined.flatten(), likelihood.flatten())
 
-    def _remember(self, side: Side, log_likelihood: Tensor, over: tuple[int, int]) -> None:
-        self.log_likelihood[side] = log_likelihood.detach().mean(over).flatten() / self.data_size
 
-    # Their stochastic gradients, with mini-batches of data, noise and the other side's chains. ``stream``, if given, is
-    # where everything is drawn from.
-
-    def generator_gradient(self, stream: str | None = None, moving: Chosen = ALL) -> tuple[Tensor, Tensor]:
-        """∂ log p(θ_g | θ_d)/∂θ_g and log p(θ_g | θ_d) of the generators that are ``moving``."""
-        faced = self.faced("discriminators", stream)
-        noise = self._noise_batches(stream, moving)
-        real = None
-        if self.settings.feature_matching:
-            real = self.shown(self.mini_batches(stream or "noise", faced), stream)
-        theta = self.rows(self.generators.theta, moving).detach().requires_grad_()
-        theta_d = self.rows(self.discriminators.theta, faced)
-        log_p = self.generator_log_posterior(theta, theta_d, noise, real)
-        return torch.autograd.grad(log_p.sum(), theta)[0], log_p.detach()
-
-    def discriminator_gradient(
-        self, indices: Tensor, stream: str | None = None, moving: Chosen = ALL
-    ) -> tuple[Tensor, Tensor]:
-        """∂ log p(θ_d | X, θ_g)/∂θ_d and log p(θ_d | X, θ_g) of the discriminators that are ``moving``.
-
-        ``indices`` are those of the real points, a row for each of them on all ranks.
-        """
-        fakes = real = plain = None
-        if self.settings.generators > 0:
-            faced = self.faced("generators", stream)
-            noise = self._noise_batches(stream, faced)
-            with torch.no_grad():
-                fakes = self.fakes(self.rows(self.generators.theta, faced), noise)
-            real = self.shown(indices, stream)
-            if self.consensus > 0 and self.settings.consensus_on == "plain":
-                plain = self.points(self.own(indices, "discriminators"))
-        labelled = self.labelled_batches(stream, moving)
-        theta = self.rows(self.discriminators.theta, moving).detach().requires_grad_()
-        log_p = self.discriminator_log_posterior(theta, fakes, real, labelled, plain)
-        return torch.autograd.grad(log_p.sum(), theta)[0], log_p.detach()
-
-    def _noise_batches(self, stream: str | None, chosen: Chosen) -> Tensor:
-        points = self.settings.noise_batches * self.settings.fake_batch
-        drawn = self.noise(self.number("generators", chosen), points, stream or "noise")
-        return self.own(drawn, "generators")
+def _gradient(found: LogDensities, theta: Tensor, moving: slice) -> Gradient:
+    (values,) = torch.autograd.grad(found.posterior.sum(), theta)
+    return Gradient(values, moving, LogDensities(found.posterior.detach(), found.likelihood))

@@ -29,7 +29,7 @@ class MeanField(Population):
         noise = torch.empty_like(means).normal_(generator=rng)
         return means + log_deviations.exp() * noise
 
-    def log_prior(self, theta: Tensor, variance: float | None) -> Tensor:
+    def log_p(self, theta: Tensor, variance: float | None) -> Tensor:
         """E_q[log p(w)] + H[q] of each chain, up to a constant."""
         means, log_deviations = theta.chunk(2, dim=1)
         entropy = log_deviations.sum(1)

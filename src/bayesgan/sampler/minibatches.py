@@ -1,10 +1,8 @@
-"""What an iteration draws: mini-batches of data, labels and chains, and noise.
+"""What an iteration draws: noise, mini-batches of data, of labels and of chains."""
 
-Everything is drawn for the chains of all ranks, by each of them alike, and each takes its own part: a run does not
-depend on how many ranks share its chains.
-"""
-
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, field
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -13,21 +11,14 @@ from bayesgan.base.errors import BayesganError
 from bayesgan.base.rng import stream
 from bayesgan.data.augment import CHANGES, jittered
 from bayesgan.data.pixels import as_numbers
-from bayesgan.sampler.coupling import Groups, grouped
-from bayesgan.sampler.distributed import Ranks
-from bayesgan.sampler.sghmc import noise_seeds
+from bayesgan.sampler.distributed import ALL, Chosen, Members, rows_of
 from bayesgan.settings.names import Side
 from bayesgan.settings.settings import Settings
 
-CALIBRATION = 500
+CALIBRATION = 500  # points that the statistics of normalisations are taken from
 IMAGES = 4  # dimensions of (n, channels, height, width)
-STREAMS = (
-    *("initial", "noise", "data", "labels", "jitter", "weights", "layers", "dynamics", "facing", "scan"),
-    *("evaluation", "diagnostics"),
-)
 
-Chosen = slice | Tensor  # of the chains of each group, numbered from 0
-ALL = slice(None)
+Streams = dict[str, torch.Generator]  # one for each purpose
 
 
 @dataclass(frozen=True)
@@ -39,158 +30,166 @@ class Labels:
     number: int
 
 
-class Draws:
-    """The data, the random streams, and which chains of which groups are here.
+@dataclass(frozen=True)
+class GeneratorBatch:
+    """What a stochastic gradient of the generators is made from."""
 
-    A draw has a row for each chain, group by group; :meth:`own` takes those of the chains that this rank has.
+    moving: slice  # of the generators of each group
+    faced: Chosen  # of the discriminators of each group
+    noise: Tensor  # (moving generators here, noise batches · n_g, noise_dim)
+    real: Tensor | None  # (faced discriminators here, n_d, *point), for feature matching
+
+
+@dataclass(frozen=True)
+class DiscriminatorBatch:
+    """What a stochastic gradient of the discriminators is made from; without generators there are only labels."""
+
+    moving: slice  # of the discriminators of each group
+    indices: Tensor  # (moving discriminators on all ranks, n_d) of the real points
+    faced: Chosen = field(default_factory=lambda: ALL)  # of the generators of each group
+    noise: Tensor | None = None  # (faced generators here, noise batches · n_g, noise_dim)
+    real: Tensor | None = None  # (moving discriminators here, n_d, *point), as each sees them
+    plain: Tensor | None = None  # the same as they are, where the chains label those
+    labelled: tuple[Tensor, Tensor] | None = None  # points (moving discriminators here, n_s, *point) and classes
+    consensus: float = 0.0  # times each real point counts with the label that all chains together give it
+
+
+class MiniBatches:
+    """Draws from the data, for all chains.
 
     Args:
-        settings: every number of the run.
-        data: the training points X, (N, *point), already on the device to compute on; bytes stand for [−1, 1].
-        seed: of every random draw.
+        settings: of the run.
+        data: the training points X, (N, *point); bytes stand for [−1, 1].
         labels: of some of the points.
-        ranks: the processes that share the chains.
+        seed: of what is drawn once.
+        streams: that everything else is drawn from.
+        members: the chains to draw for.
     """
 
-    def __init__(self, settings: Settings, data: Tensor, seed: int, labels: Labels | None, ranks: Ranks) -> None:
-        if settings.jitter > 0 and data.dim() != IMAGES:
+    def __init__(
+        self, settings: Settings, data: Tensor, labels: Labels | None, seed: int, streams: Streams, members: Members
+    ) -> None:
+        if settings.batches.jitter > 0 and data.dim() != IMAGES:
             raise BayesganError("Only images can be turned and moved: set jitter to 0.")
         self.settings = settings
-        self.seed = seed
         self.data = data
-        self.data_size = len(data)
+        self.size = len(data)  # N
         self.labels = labels
+        self.streams = streams
+        self.members = members
+        self.everybody_moves = settings.populations.chain_batch is None
         # Without labels there is one class; without generators unlabelled points are not looked at.
-        self.consensus = settings.consensus if labels is not None and settings.generators > 0 else 0.0
-        self.ranks = ranks
-        self.iteration = 0
-        self.rng = {name: stream(seed, name, data.device) for name in STREAMS}
-        self.seen = torch.zeros(self.data_size, dtype=torch.bool, device=data.device)
-        self.share_out(grouped(settings.coupling, settings.generators, settings.discriminators, settings.replicas))
+        plays = labels is not None and settings.populations.generators > 0
+        self.consensus = settings.densities.consensus if plays else 0.0
         self._subsets = self._draw_subsets(stream(seed, "subsets", data.device))
         self._calibration = self._draw_calibration(stream(seed, "calibration", data.device))
-
-    def share_out(self, everyone: Groups) -> None:
-        """Say who faces whom, on all ranks, and thereby what this one has of it."""
-        self.everyone = everyone
-        self.shares = self.ranks.shares(everyone)
-        self.share = self.shares[self.ranks.rank]
-        self.groups = len(self.share.groups)
-        self.split = self.ranks.size > 1 and everyone.number == 1  # the only group lives on several ranks
 
     @property
     def dtype(self) -> torch.dtype:
         """Of weights and computations."""
         return self.data.dtype if self.data.is_floating_point() else torch.float32
 
-    def _draw_subsets(self, rng: torch.Generator) -> Tensor | None:
-        """The points (discriminator chains, share · N) that each discriminator sees; None: all of them."""
-        if self.settings.data_share == 1.0:
-            return None
-        size = max(1, round(self.settings.data_share * self.data_size))
-        chains = range(self.everyone.number * self.everyone.discriminators)
-        drawn = [torch.randperm(self.data_size, generator=rng, device=rng.device)[:size] for _ in chains]
-        return torch.stack(drawn)
+    def measuring(self, only: torch.Generator) -> Self:
+        """The same for a measurement that must not disturb the run: every draw from one stream, for all chains."""
+        twin = copy.copy(self)
+        twin.streams = dict.fromkeys(self.streams, only)
+        twin.everybody_moves = True
+        return twin
 
-    def _draw_calibration(self, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Indices of training points and noise that statistics are taken from."""
-        indices = torch.randperm(self.data_size, generator=rng, device=rng.device)[:CALIBRATION]
-        noise = torch.randn(CALIBRATION, self.settings.noise_dim, generator=rng, device=rng.device, dtype=self.dtype)
-        return indices, noise
+    def for_generators(self, iteration: int) -> GeneratorBatch:
+        """z^(1), …, z^(J) for each generator that moves, and who faces them."""
+        moving, faced = self.moving("generators", iteration), self.faced("discriminators")
+        noise = self.noise(moving)
+        real = self.augmented(self.indices(faced, "noise")) if self.settings.densities.feature_matching else None
+        return GeneratorBatch(moving, faced, noise, real)
+
+    def for_discriminators(self, iteration: int) -> DiscriminatorBatch:
+        """Noise for the generators that are faced, and n_d points x with n_s labels for each that moves."""
+        settings, moving = self.settings, self.moving("discriminators", iteration)
+        indices = self.indices(moving)
+        if settings.populations.generators == 0:
+            return DiscriminatorBatch(moving, indices, labelled=self.labelled(moving))
+        faced = self.faced("generators")
+        noise, real, plain = self.noise(faced), self.augmented(indices), None
+        if self.consensus > 0 and settings.densities.consensus_on == "plain":
+            plain = self.points(self.members.own(indices, "discriminators"))
+        # From the start to the middle of the burn-in; what is sampled after it stands still.
+        share = min(1.0, 2 * iteration / max(1, settings.length.burn_in))
+        return DiscriminatorBatch(
+            moving, indices, faced, noise, real, plain, self.labelled(moving), self.consensus * share
+        )
+
+    # Chains
+
+    def moving(self, side: Side, iteration: int) -> slice:
+        """The chains of each group that move: with a ``chain_batch`` one part of them after the other."""
+        chains, batch = getattr(self.members.everyone, side), self.settings.populations.chain_batch
+        if batch is None or batch >= chains or self.everybody_moves:
+            return ALL
+        parts = -(-chains // batch)
+        part = (iteration - 1) % parts
+        return slice(part * chains // parts, (part + 1) * chains // parts)
+
+    def faced(self, side: Side) -> Chosen:
+        """The chains of each group that the other side faces: with a ``chain_batch`` so many, drawn at random."""
+        chains, batch = getattr(self.members.everyone, side), self.settings.populations.chain_batch
+        if batch is None or batch >= chains:
+            return ALL
+        return torch.randperm(chains, generator=self.streams["facing"], device=self.data.device)[:batch]
+
+    # Noise and data
+
+    def noise(self, chosen: Chosen = ALL) -> Tensor:
+        """White noise z ~ N(0, I), (chosen generators here, noise batches · n_g, noise_dim)."""
+        batches = self.settings.batches
+        shape = (self.members.count("generators", chosen), batches.noise_batches * batches.fake_batch)
+        drawn = torch.randn(
+            *shape,
+            self.settings.networks.noise_dim,
+            generator=self.streams["noise"],
+            device=self.data.device,
+            dtype=self.dtype,
+        )
+        return self.members.own(drawn, "generators")
+
+    def indices(self, chosen: Chosen = ALL, name: str = "data") -> Tensor:
+        """Of n_d points for each of the chosen discriminators on all ranks, independent: white gradient noise.
+
+        For a consensus all discriminators have the same ones.
+        """
+        shape = (self.members.count("discriminators", chosen), self.settings.batches.real_batch)
+        if self.consensus > 0:
+            return self._integers(self.size, shape[1:], name).expand(shape)
+        if self._subsets is None:
+            return self._integers(self.size, shape, name)
+        subsets = rows_of(self._subsets, chosen, self.members.everyone.number)
+        return subsets.gather(1, self._integers(subsets.shape[1], shape, name))
+
+    def labelled(self, chosen: Chosen = ALL) -> tuple[Tensor, Tensor] | None:
+        """Points and classes for each of the chosen discriminators here: all, or each one's own n_s."""
+        if self.labels is None:
+            return None
+        chains, size = self.members.count("discriminators", chosen), len(self.labels.indices)
+        if size <= self.settings.batches.label_batch:
+            drawn = torch.arange(size, device=self.data.device).expand(chains, -1)
+        else:
+            drawn = self._integers(size, (chains, self.settings.batches.label_batch), "labels")
+        classes = self.labels.classes[self.members.own(drawn, "discriminators")]
+        return self.augmented(self.labels.indices[drawn]), classes
 
     def points(self, indices: Tensor) -> Tensor:
         """The data at ``indices`` (...), as numbers (..., *point)."""
         points = self.data[indices]
         return points if points.is_floating_point() else as_numbers(points)
 
-    def shown(self, indices: Tensor, stream: str | None = None) -> Tensor:
+    def augmented(self, indices: Tensor) -> Tensor:
         """The data at ``indices`` (discriminators on all ranks, n) as those here see them this time (``jitter``)."""
-        points, strength = self.points(self.own(indices, "discriminators")), self.settings.jitter
+        points, strength = self.points(self.members.own(indices, "discriminators")), self.settings.batches.jitter
         if strength == 0:
             return points
-        rng = self.rng[stream or "jitter"]
+        rng = self.streams["jitter"]
         changes = 2.0 * torch.rand(*indices.shape, CHANGES, generator=rng, device=rng.device) - 1.0
-        return jittered(points, self.own(changes, "discriminators"), strength)
-
-    # Rows and ranks
-
-    def own(self, drawn: Tensor, side: Side) -> Tensor:
-        """Of a draw for all ranks, (all groups · chains of a group, …), the rows of the chains that are here."""
-        if self.ranks.size == 1:
-            return drawn
-        groups, chains = self.share.groups, getattr(self.share, side)
-        rows = drawn.unflatten(0, (self.everyone.number, -1))
-        return rows[groups.start : groups.stop, chains.start : chains.stop].flatten(0, 1)
-
-    def everyones(self, own: Tensor, side: Side) -> Tensor:
-        """The rows of all ranks' chains, of which ``own`` are here."""
-        sizes = [len(share.groups) * len(getattr(share, side)) for share in self.shares]
-        return self.ranks.gathered(own, sizes)
-
-    def rows(self, tensor: Tensor, chosen: Chosen, groups: int | None = None) -> Tensor:
-        """The rows of the ``chosen`` chains of each group: a view where they all lie side by side."""
-        if chosen is ALL:
-            return tensor
-        return tensor.unflatten(0, (groups or self.groups, -1))[:, chosen].flatten(0, 1)
-
-    def number(self, side: Side, chosen: Chosen = ALL) -> int:
-        """How many chains are chosen on all ranks together."""
-        chains = range(getattr(self.everyone, side))
-        return self.everyone.number * len(chains[chosen] if isinstance(chosen, slice) else chosen)
-
-    # Mini-batches
-
-    def moving(self, side: Side) -> slice:
-        """The chains of each group that move in this iteration: one of the parts that a sweep cuts them into."""
-        chains = getattr(self.everyone, side)
-        parts = min(self.settings.sweep, chains)
-        if parts == 1:
-            return ALL
-        if self.settings.scan == "random" and self.iteration > self.settings.burn_in:  # Adam has no law to keep
-            part = int(torch.randint(parts, (), generator=self.rng["scan"], device=self.data.device))
-        else:
-            part = (self.iteration - 1) % parts
-        return slice(part * chains // parts, (part + 1) * chains // parts)
-
-    def faced(self, side: Side, stream: str | None = None) -> Chosen:
-        """The chains of each group that the other side faces this time."""
-        chains, faced = getattr(self.everyone, side), self.settings.faced
-        if faced is None or faced >= chains:
-            return ALL
-        return torch.randperm(chains, generator=self.rng[stream or "facing"], device=self.data.device)[:faced]
-
-    def noise(self, chains: int, points: int, stream: str = "noise") -> Tensor:
-        """White noise z ~ N(0, I), (chains, points, noise_dim)."""
-        shape = (chains, points, self.settings.noise_dim)
-        return torch.randn(shape, generator=self.rng[stream], device=self.data.device, dtype=self.dtype)
-
-    def mini_batches(self, stream: str = "data", chosen: Chosen = ALL) -> Tensor:
-        """Indices (chosen discriminators, n_d), drawn independently: the gradient noise is white in time.
-
-        For a consensus all discriminators have the same ones.
-        """
-        shape = (self.number("discriminators", chosen), self.settings.real_batch)
-        if self.consensus > 0:
-            drawn = torch.randint(self.data_size, shape[1:], generator=self.rng[stream], device=self.data.device)
-            return drawn.expand(shape)
-        if self._subsets is None:
-            return torch.randint(self.data_size, shape, generator=self.rng[stream], device=self.data.device)
-        subsets = self.rows(self._subsets, chosen, self.everyone.number)
-        size = subsets.shape[1]
-        return subsets.gather(1, torch.randint(size, shape, generator=self.rng[stream], device=self.data.device))
-
-    def labelled_batches(self, stream: str | None = None, chosen: Chosen = ALL) -> tuple[Tensor, Tensor] | None:
-        """Labelled points (chosen discriminators here, n_s, *point) and classes: all, or each one's mini-batch."""
-        if self.labels is None:
-            return None
-        chains, size = self.number("discriminators", chosen), len(self.labels.indices)
-        if size <= self.settings.label_batch:
-            drawn = torch.arange(size, device=self.data.device).expand(chains, -1)
-        else:
-            shape = (chains, self.settings.label_batch)
-            drawn = torch.randint(size, shape, generator=self.rng[stream or "labels"], device=self.data.device)
-        classes = self.labels.classes[self.own(drawn, "discriminators")]
-        return self.shown(self.labels.indices[drawn], stream), classes
+        return jittered(points, self.members.own(changes, "discriminators"), strength)
 
     def calibration(self) -> tuple[Tensor, Tensor]:
         """Points (discriminators here, n, *point) and noise (generators here, n, noise_dim): always the same ones.
@@ -198,15 +197,27 @@ class Draws:
         A discriminator that has a share of the points sees points of its share.
         """
         indices, noise = self._calibration
-        generators = self.groups * len(self.share.generators)
+        noise = noise.expand(self.members.here("generators"), -1, -1)
         if self._subsets is not None:
-            own = self.own(self._subsets[:, :CALIBRATION], "discriminators")
-            return self.points(own), noise.expand(generators, -1, -1)
+            return self.points(self.members.own(self._subsets[:, :CALIBRATION], "discriminators")), noise
         points = self.points(indices)
-        discriminators = self.groups * len(self.share.discriminators)
-        return points.expand(discriminators, *points.shape), noise.expand(generators, -1, -1)
+        return points.expand(self.members.here("discriminators"), *points.shape), noise
 
-    def layer_seeds(self, rng: torch.Generator, chains: int) -> Tensor:
-        """Seeds of the noise on the layers of ``chains`` discriminators here."""
-        of_all = self.everyone.discriminators if self.split else chains // self.groups * self.everyone.number
-        return self.own(noise_seeds(rng, of_all), "discriminators")
+    def _integers(self, below: int, shape: tuple[int, ...], name: str) -> Tensor:
+        return torch.randint(below, shape, generator=self.streams[name], device=self.data.device)
+
+    def _draw_subsets(self, rng: torch.Generator) -> Tensor | None:
+        """The points (discriminator chains, share · N) that each discriminator sees; None: all of them."""
+        share = self.settings.populations.data_share
+        if share == 1.0:
+            return None
+        size = max(1, round(share * self.size))
+        chains = range(self.members.count("discriminators"))
+        drawn = [torch.randperm(self.size, generator=rng, device=rng.device)[:size] for _ in chains]
+        return torch.stack(drawn)
+
+    def _draw_calibration(self, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Indices of training points, and noise."""
+        indices = torch.randperm(self.size, generator=rng, device=rng.device)[:CALIBRATION]
+        shape = (CALIBRATION, self.settings.networks.noise_dim)
+        return indices, torch.randn(shape, generator=rng, device=rng.device, dtype=self.dtype)

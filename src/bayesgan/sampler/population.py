@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -65,28 +65,31 @@ class Population:
         self._convolutions = any(isinstance(part, nn.Conv2d | nn.ConvTranspose2d) for part in network.modules())
         self._noises = [part for part in self._network.modules() if isinstance(part, GaussianNoise)]
         self._of_batches = [part for part in self._network.modules() if isinstance(part, OfBatches)]
-        self._noise_seeds: Callable[[int], Tensor] | None = None
         self.weights = sum(shape.numel() for shape in self._shapes)
         self.buffers = sum(shape.numel() for shape in self._buffer_shapes)
 
-    def draw_noise_from(self, seeds: Callable[[int], Tensor]) -> None:
-        """Let the noise on the network's layers, if any, come from ``seeds`` (chains,), asked for at each call."""
-        self._noise_seeds = seeds
+    @property
+    def noisy(self) -> bool:
+        """Whether the network has noise on its layers, in training."""
+        return len(self._noises) > 0
 
-    def __call__(self, theta: Tensor, inputs: Tensor, statistics: Tensor | None = None, noisy: bool = True) -> Tensor:
+    def __call__(
+        self, theta: Tensor, inputs: Tensor, statistics: Tensor | None = None, seeds: Tensor | None = None
+    ) -> Tensor:
         """Outputs (chains, n, …) for inputs (chains, n, …): row c of ``theta`` sees ``inputs[c]``.
 
         With ``statistics`` (chains, buffers) these normalise, and each image is treated by itself; without, the
-        images of a chain are normalised as one batch, with the noise on layers that training has, if ``noisy``.
+        images of a chain are normalised as one batch. ``seeds`` (chains,) are those of the noise on layers; without
+        them there is none.
         """
         views = _Unflatten.apply(theta, self._shapes, self._convolutions)  # type: ignore[no-untyped-call]
         if not self._convolutions:
             return torch.vmap(self._single)(dict(zip(self._names, views, strict=True)), inputs)
         if statistics is None:
-            return self._each(views, inputs, theta.new_zeros(len(theta), self.buffers), training=True, noisy=noisy)
+            return self._each(views, inputs, theta.new_zeros(len(theta), self.buffers), training=True, seeds=seeds)
         return self._each(views, inputs, statistics, training=False)
 
-    def of_batches(self, theta: Tensor, batches: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    def of_batches(self, theta: Tensor, batches: Sequence[Tensor], seeds: Tensor | None = None) -> tuple[Tensor, ...]:
         """The same for several batches (chains, n, …), each normalised by itself."""
         if not self._convolutions:  # they alone gain by it
             return tuple(self(theta, batch) for batch in batches)
@@ -94,35 +97,38 @@ class Population:
         try:
             for layer in self._of_batches:
                 layer.parts = sizes
-            return self(theta, torch.cat(list(batches), 1)).split(sizes, 1)
+            return self(theta, torch.cat(list(batches), 1), seeds=seeds).split(sizes, 1)
         finally:
             for layer in self._of_batches:
                 layer.parts = ()
 
-    def statistics(self, theta: Tensor, inputs: Tensor) -> Tensor:
+    def statistics(self, theta: Tensor, inputs: Tensor, seeds: Tensor | None = None) -> Tensor:
         """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch."""
         found = theta.new_zeros(len(theta), self.buffers)  # not empty: what it holds enters with weight 0, NaN too
         if found.numel() > 0:
-            self._each(_views(theta, self._shapes, apart=True), inputs, found, training=True)
+            self._each(_views(theta, self._shapes, apart=True), inputs, found, training=True, seeds=seeds)
         return found
 
     def _each(
-        self, views: tuple[Tensor, ...], inputs: Tensor, statistics: Tensor, training: bool, noisy: bool = True
+        self,
+        views: tuple[Tensor, ...],
+        inputs: Tensor,
+        statistics: Tensor,
+        training: bool,
+        seeds: Tensor | None = None,
     ) -> Tensor:
         rows = [views[start : start + len(self._names)] for start in range(0, len(views), len(self._names))]
         buffers = unflattened(statistics, self._buffer_shapes) if self.buffers else ()
         self._network.train(training)
-        noisy = noisy and training
         for noise in self._noises:
-            noise.train(noisy)
-        seeds = self._noise_seeds(len(inputs)).tolist() if noisy and self._noises and self._noise_seeds else None
+            noise.train(seeds is not None)
         outputs = []
         for chain, row in enumerate(rows):
             # Not the views themselves: autograd would take writing to one for a change of all that it has saved.
             own = {name: part[chain].clone() for name, part in zip(self._buffer_names, buffers, strict=True)}
             named = dict(zip(self._names, row, strict=True)) | own
             if seeds is not None:
-                stream = torch.Generator(inputs.device).manual_seed(seeds[chain])
+                stream = torch.Generator(inputs.device).manual_seed(int(seeds[chain]))
                 for noise in self._noises:
                     noise.stream = stream
             outputs.append(functional_call(self._network, named, (inputs[chain],), tie_weights=False))
@@ -154,8 +160,8 @@ class Population:
         """The weights (chains, weights) that ``theta`` stands for: itself."""
         return theta
 
-    def log_prior(self, theta: Tensor, variance: float | None) -> Tensor:
-        """log p(θ) of each chain, up to a constant (:func:`bayesgan.sampler.densities.log_prior`)."""
+    def log_p(self, theta: Tensor, variance: float | None) -> Tensor:
+        """log p(θ) of each chain without any data: its prior, up to a constant."""
         return log_prior(theta, variance)
 
     def prior_draw(self, chains: int, variance: float, rng: torch.Generator) -> Tensor:

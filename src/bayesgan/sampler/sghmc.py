@@ -41,7 +41,7 @@ class Adam(NamedTuple):
 
 
 @dataclass
-class State:
+class Chains:
     """One population: flat (chains, weights) tensors and a counter. Updates work in place.
 
     ``momentum`` is Adam's first moment (of −∇log p) during the burn-in, the velocity after it.
@@ -56,42 +56,29 @@ class State:
     preconditioner: Tensor | None = None  # M^{-1/2}, None where M = 1
 
     @classmethod
-    def at(cls, theta: Tensor) -> "State":
+    def at(cls, theta: Tensor) -> "Chains":
         """At rest at ``theta``."""
         steps = torch.zeros(len(theta), device=theta.device)
         return cls(theta, torch.zeros_like(theta), torch.zeros_like(theta), steps)
 
-    def rows(self, chains: slice) -> "State":
+    def rows(self, chosen: slice) -> "Chains":
         """Some of the chains, as views: what moves them moves the population."""
-        preconditioner = None if self.preconditioner is None else self.preconditioner[chains]
-        moments = self.momentum[chains], self.second_moment[chains]
-        return State(self.theta[chains], *moments, self.adam_steps[chains], preconditioner)
-
-    def repeated(self, copies: int) -> "State":
-        """The same population ``copies`` times over: (copies · chains, weights)."""
-        if copies == 1:
-            return self
-        preconditioner = None if self.preconditioner is None else self.preconditioner.repeat(copies, 1)
-        return State(
-            self.theta.repeat(copies, 1),
-            self.momentum.repeat(copies, 1),
-            self.second_moment.repeat(copies, 1),
-            self.adam_steps.repeat(copies),
-            preconditioner,
-        )
+        preconditioner = None if self.preconditioner is None else self.preconditioner[chosen]
+        moments = self.momentum[chosen], self.second_moment[chosen]
+        return Chains(self.theta[chosen], *moments, self.adam_steps[chosen], preconditioner)
 
 
-def adam_step(state: State, gradient: Tensor, settings: Adam) -> None:
+def adam_step(chains: Chains, gradient: Tensor, settings: Adam) -> None:
     """One ascent step of Adam on log p, as torch's Adam would take on the mean loss.
 
-    All chains of ``state`` have taken the same number of steps.
+    All chains of ``chains`` have taken the same number of steps.
     """
-    steps = state.adam_steps[0].clone()
+    steps = chains.adam_steps[0].clone()
     adam(
-        [state.theta],
+        [chains.theta],
         [gradient],
-        [state.momentum],
-        [state.second_moment],
+        [chains.momentum],
+        [chains.second_moment],
         [],
         [steps],
         fused=True,
@@ -103,37 +90,37 @@ def adam_step(state: State, gradient: Tensor, settings: Adam) -> None:
         eps=settings.epsilon * settings.data_size,
         maximize=True,
     )
-    state.adam_steps.fill_(steps)
+    chains.adam_steps.fill_(steps)
 
 
-def _correction(state: State, beta: float) -> Tensor:
+def _correction(chains: Chains, beta: float) -> Tensor:
     """1 − βᵗ of each chain, (chains, 1), in double precision: what makes a running mean over its t steps unbiased."""
-    return (1.0 - beta ** state.adam_steps.double()).unsqueeze(1)
+    return (1.0 - beta ** chains.adam_steps.double()).unsqueeze(1)
 
 
-def mass(state: State, settings: Adam) -> Tensor:
+def mass(chains: Chains, settings: Adam) -> Tensor:
     r"""M = √v̂ / N + ε, the diagonal by which Adam divides, in units of one data point."""
-    correction = _correction(state, settings.betas[1]).to(state.theta.dtype)
-    return (state.second_moment / correction).sqrt_().div_(settings.data_size).add_(settings.epsilon)
+    correction = _correction(chains, settings.betas[1]).to(chains.theta.dtype)
+    return (chains.second_moment / correction).sqrt_().div_(settings.data_size).add_(settings.epsilon)
 
 
-def hand_over(state: State, dynamics: Dynamics, settings: Adam) -> None:
+def hand_over(chains: Chains, dynamics: Dynamics, settings: Adam) -> None:
     """End the burn-in: Adam's last displacement becomes the velocity and, unless ``plain``, its scaling the mass.
 
     Without a burn-in there is nothing to hand over: the chains start at rest.
     """
-    moved = state.adam_steps > 0
+    moved = chains.adam_steps > 0
     if not moved.any():
         return
     if not moved.all():
-        raise BayesganError("A chain has not moved in the whole burn-in: raise burn_in, or lower sweep.")
-    correction = _correction(state, settings.betas[0])
-    adam_mass = mass(state, settings)
+        raise BayesganError("A chain has not moved in the whole burn-in: raise burn_in or chain_batch.")
+    correction = _correction(chains, settings.betas[0])
+    adam_mass = mass(chains, settings)
     # torch's Adam ascends by descending on −log p: its first moment points downhill.
     scale = -settings.rate / (correction * settings.data_size)
-    state.momentum.mul_(scale.to(state.theta.dtype)).div_(adam_mass)
+    chains.momentum.mul_(scale.to(chains.theta.dtype)).div_(adam_mass)
     if dynamics != "plain":
-        state.preconditioner = adam_mass.rsqrt_()
+        chains.preconditioner = adam_mass.rsqrt_()
 
 
 def noise_seeds(rng: torch.Generator, number: int) -> Tensor:
@@ -157,39 +144,39 @@ def white_noise(like: Tensor, deviation: float, seeds: Tensor) -> Tensor:
 
 
 def sghmc_step(
-    state: State, gradient: Tensor, step_size: float, friction: float, temperature: float, seeds: Tensor
+    chains: Chains, gradient: Tensor, step_size: float, friction: float, temperature: float, seeds: Tensor
 ) -> None:
     """One update of the velocity and the weights, in place (the module's docstring has the formula).
 
     ``seeds`` are those of the noise (:func:`white_noise`).
     """
     if temperature > 0:
-        push = white_noise(state.theta, math.sqrt(2.0 * friction * step_size * temperature), seeds)
+        push = white_noise(chains.theta, math.sqrt(2.0 * friction * step_size * temperature), seeds)
     else:
-        push = torch.zeros_like(state.theta)
-    state.momentum.mul_(1.0 - friction)
-    if state.preconditioner is None:
-        state.momentum.add_(push.add_(gradient, alpha=step_size))
+        push = torch.zeros_like(chains.theta)
+    chains.momentum.mul_(1.0 - friction)
+    if chains.preconditioner is None:
+        chains.momentum.add_(push.add_(gradient, alpha=step_size))
     else:  # M^{-1/2} (√(2αηT) ξ + η M^{-1/2} ∇log p): both terms with one more pass
-        push.addcmul_(state.preconditioner, gradient, value=step_size)
-        state.momentum.addcmul_(state.preconditioner, push)
-    state.theta.add_(state.momentum)
+        push.addcmul_(chains.preconditioner, gradient, value=step_size)
+        chains.momentum.addcmul_(chains.preconditioner, push)
+    chains.theta.add_(chains.momentum)
 
 
-def update_running_mass(state: State, gradient: Tensor, settings: Adam) -> None:
+def update_running_mass(chains: Chains, gradient: Tensor, settings: Adam) -> None:
     """Let the mass follow the gradient (``running``).
 
     The correction term for a position-dependent mass is left out, as in every RMS-preconditioned sampler in use:
     the stationary law is only approximately the posterior.
     """
     beta2 = settings.betas[1]
-    state.second_moment.mul_(beta2).addcmul_(gradient, gradient, value=1.0 - beta2)
-    state.adam_steps.add_(1)
-    preconditioner = mass(state, settings).rsqrt_()
-    if state.preconditioner is None:
-        state.preconditioner = preconditioner
-    else:  # in place: the state may be a view of some chains
-        state.preconditioner.copy_(preconditioner)
+    chains.second_moment.mul_(beta2).addcmul_(gradient, gradient, value=1.0 - beta2)
+    chains.adam_steps.add_(1)
+    preconditioner = mass(chains, settings).rsqrt_()
+    if chains.preconditioner is None:
+        chains.preconditioner = preconditioner
+    else:  # in place: the chains may be a view of some chains
+        chains.preconditioner.copy_(preconditioner)
 
 
 def step_size(schedule: Schedule, gamma: float, data_size: int, seen: int, progress: float, cycles: int) -> float:
@@ -209,13 +196,13 @@ def step_size(schedule: Schedule, gamma: float, data_size: int, seen: int, progr
     return gamma / data_size * 0.5 * (1.0 + math.cos(math.pi * (progress * cycles % 1.0)))
 
 
-def gradient_noise_over_friction(state: State, difference: Tensor, step_size: float, friction: float) -> Tensor:
+def gradient_noise_over_friction(chains: Chains, difference: Tensor, step_size: float, friction: float) -> Tensor:
     r"""β̂/α of each weight, (weights,), the mean over chains: the paper assumes that the friction dominates it.
 
     ``difference`` is that of two independent stochastic gradients at the same weights: half its square is an unbiased
     estimate of the gradient's variance V. The gradient noise adds η² M⁻² V to the velocity's variance, as a friction
     of :math:`\hat\beta = \eta V / (2M)` would at temperature 1.
     """
-    if state.preconditioner is not None:
-        difference = difference * state.preconditioner
+    if chains.preconditioner is not None:
+        difference = difference * chains.preconditioner
     return difference.square().mul_(step_size / (4.0 * friction)).mean(0)  # over chains, each an estimate of one

@@ -7,11 +7,29 @@ SIDES: tuple[Side, ...] = get_args(Side)
 
 Coupling = Literal["algorithm1", "all", "pairs"]
 Family = Literal["weights", "mean-field"]
-GameName = Literal["jensen-shannon", "wasserstein", "classification"]
+GameName = Literal["jensen-shannon", "wasserstein"]
 Marginal = Literal["sum", "mean", "density"]
 LabelTerm = Literal["joint", "class"]
-View = Literal["shown", "plain"]
-Scan = Literal["in-turn", "random"]
+View = Literal["augmented", "plain"]
 Dynamics = Literal["plain", "frozen", "running", "adam"]
 Schedule = Literal["per-datum", "constant", "cyclical"]
 Normalisation = Literal["batch", "layer", "none"]
+
+Method = Literal["bayesgan", "dcgan", "wdcgan", "dcgan10", "supervised", "lfvi", "ensemble"]
+METHODS: tuple[Method, ...] = get_args(Method)
+SyntheticMethod = Literal["ml-gan", "wgan", "bayesgan"]
+SYNTHETIC_METHODS: tuple[SyntheticMethod, ...] = get_args(SyntheticMethod)
+
+# As tables and figures print them, in the order of the paper's columns.
+METHOD_TITLES: dict[str, str] = {
+    "supervised": "Supervised",
+    "dcgan": "DCGAN",
+    "wdcgan": "W-DCGAN",
+    "dcgan10": "DCGAN-10",
+    "lfvi": "LFVI-GAN",
+    "bayesgan": "BayesGAN",
+    "ensemble": "Ensemble",
+}
+
+PresetName = Literal["paper", "fast"]
+PRESETS: tuple[PresetName, ...] = get_args(PresetName)

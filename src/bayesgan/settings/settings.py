@@ -1,12 +1,14 @@
-"""Every number that a run depends on, validated, in one record that is stored with the run."""
+"""Every number that a run depends on, validated, in groups of about ten.
 
-from typing import Annotated, Self, TypeVar
+A setting is named by its field alone, which no two groups share: ``Settings.of(temperature=0.1)``, ``--set
+temperature=0.1``. The paper's symbol stands beside each setting that has one.
+"""
+
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.networks.dcgan import FEATURES
-from bayesgan.sampler.coupling import grouped
 from bayesgan.settings.names import (
     Coupling,
     Dynamics,
@@ -15,7 +17,6 @@ from bayesgan.settings.names import (
     LabelTerm,
     Marginal,
     Normalisation,
-    Scan,
     Schedule,
     Side,
     View,
@@ -25,57 +26,81 @@ Count = Annotated[int, Field(ge=1, le=10**9)]
 Whole = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(gt=0, le=1)]
+Fraction = Annotated[float, Field(gt=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
 
-class Settings(BaseModel):
-    """The Bayesian GAN of Algorithm 1. The paper's symbol stands beside each setting that has one."""
+class Group(BaseModel):
+    """Some of the settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # populations
+
+class Populations(Group):
+    """How many networks there are, and who faces whom."""
+
     generators: Whole = 10  # J_g; 0 leaves a classifier that learns from the labels alone
     discriminators: Count = 2  # J_d
     replicas: Count = 1  # M: further weight sets, side by side
     coupling: Coupling = "algorithm1"
-    branches: Count = 1  # how many chains each one becomes after the burn-in
     family: Family = "weights"  # what a chain is: a weight vector, or a Gaussian over weight vectors
-    faced: Count | None = None  # chains of the other side that are faced in an iteration, drawn anew; None: all
-    sweep: Count = 1  # iterations in which every chain moves once: each moves a part of them (of fewer chains, sooner)
-    scan: Scan = "in-turn"
-    data_share: Share = 1.0  # of the unlabelled points, drawn for each discriminator, that it ever sees
+    chain_batch: Count | None = None  # chains of a group's side in an iteration: they move in turn and are faced at
+    # random; None: all
+    data_share: Fraction = 1.0  # of the unlabelled points, drawn for each discriminator, that it ever sees
 
-    # posteriors
+    def chains(self, side: Side) -> int:
+        """How many networks a side has."""
+        each = self.generators if side == "generators" else self.discriminators
+        return each * self.replicas
+
+    @property
+    def group_sizes(self) -> tuple[int, int]:
+        """Generators and discriminators of a group, in which everybody faces everybody."""
+        if self.coupling == "pairs":
+            return 1, 1
+        replicas = self.replicas if self.coupling == "all" else 1
+        return self.generators * replicas, self.discriminators * replicas
+
+    @property
+    def sweep(self) -> int:
+        """Iterations until every chain has moved."""
+        return 1 if self.chain_batch is None else max(-(-chains // self.chain_batch) for chains in self.group_sizes)
+
+
+class Densities(Group):
+    """What is sampled: Eqs. 1 to 4, and what is added to them."""
+
     game: GameName = "jensen-shannon"
     critic_weight: Positive = 1.0  # of a Wasserstein critic's value beside the labels' log likelihood
     prior_variance: Positive | None = 1.0  # of N(0, variance · I) over all weights; None: flat
-    marginal: Marginal = "mean"
-    noise_batches: Count = 1  # the paper's J noise samples z^(1) … z^(J), each of n_g points
-    noise_dim: Count = 10
-    real_batch: Count = 64  # n_d, for each discriminator
-    fake_batch: Count = 64  # n_g, for each noise batch of each generator
-    label_batch: Count = 100  # labelled points of an iteration, for each discriminator: all of them if they are fewer
+    marginal: Marginal = "mean"  # how noise batches and opponents are joined
     label_term: LabelTerm = "joint"  # log D(x=y) as in Eq. 4, or log p(y | x, real)
     label_weight: Positive | None = 1.0  # times each label counts, 1 in Eq. 4; None: N/N_s times
-    jitter: NotNegative = 0.0  # how far real images are turned, stretched and moved each time they are shown: up to
-    # 15°, 10 % and a fourteenth of a side with 1
     consensus: NotNegative = 0.0  # times each unlabelled point counts with the label that all chains together give it
-    consensus_on: View = "shown"  # what they label: a point as each is shown it, or as it is, without noise on layers
-
-    # tricks that the paper says its baselines needed
+    consensus_on: View = "augmented"  # what they label: a point as each sees it, or as it is, without noise on layers
     feature_matching: bool = False  # the generators match the mean features of real points
-    real_target: Share = 1.0  # one-sided label smoothing: how real a real point is said to be; 0.9 smooths, 1 does not
 
-    # dynamics
-    iterations: Count = 1000
-    burn_in: Whole = 300  # iterations of Adam before the sampling starts
+
+class Batches(Group):
+    """What an iteration draws."""
+
+    noise_batches: Count = 1  # the paper's J noise samples z^(1) … z^(J), each of n_g points
+    real_batch: Count = 64  # n_d, for each discriminator
+    fake_batch: Count = 64  # n_g, for each noise batch of each generator
+    label_batch: Count = 100  # labelled points, for each discriminator: all of them if they are fewer
+    jitter: NotNegative = 0.0  # how far real images are turned, stretched and moved each time they are seen: up to 15°,
+    # 10 % and a fourteenth of a side with 1
+
+
+class Sampler(Group):
+    """How chains move: by Adam, then by SGHMC."""
+
     generator_rate: Positive = 2e-4  # Adam's learning rates
     discriminator_rate: Positive = 3e-4
     adam_betas: tuple[Decay, Decay] = (0.5, 0.999)
     epsilon: Positive = 1e-3  # Adam's, on the gradient of one data point; it bounds the mass from below
-    dynamics: Dynamics = "frozen"
-    friction: Share = 0.5  # α
+    dynamics: Dynamics = "frozen"  # the mass of SGHMC, or Adam to the end
+    friction: Fraction = 0.5  # α
     temperature: NotNegative = 1.0  # T
     step_ratio: Positive = 0.5  # γ = step_ratio × α × Adam's rate; 1 goes on at Adam's pace
     schedule: Schedule = "per-datum"  # of the steps after the burn-in; of Adam's too where that is "cyclical"
@@ -83,100 +108,162 @@ class Settings(BaseModel):
     discriminator_steps: Count = 1  # updates of the discriminators for each update of the generators
     clip: Positive | None = None  # bound on every discriminator weight (Wasserstein)
 
-    # what is kept
+    def rate(self, side: Side) -> float:
+        """Adam's learning rate of a side."""
+        return self.generator_rate if side == "generators" else self.discriminator_rate
+
+
+class Length(Group):
+    """How long a run is, and what is kept of it."""
+
+    iterations: Count = 1000
+    burn_in: Whole = 300  # iterations of Adam before the sampling starts
     thin: Count = 50  # iterations between collected samples, after the burn-in
 
     @property
-    def _needs_samples(self) -> bool:
-        return self.temperature > 0
-
-    def chains(self, side: Side) -> int:
-        """Chains of a side in each collected sample."""
-        each = self.generators if side == "generators" else self.discriminators
-        return each * self.replicas * self.branches
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        groups = grouped(self.coupling, self.generators, self.discriminators, self.replicas)
-        if (self.generators == 0) != (self.game == "classification"):
-            raise BayesganError(
-                "Without generators there is only classification: set generators to 0 and game to 'classification', "
-                "or neither."
-            )
-        if self.consensus > 0 and self.data_share < 1:
-            raise BayesganError(
-                "A consensus needs points that all discriminators see: set consensus to 0 or data_share to 1."
-            )
-        if self.consensus > 0 and min(self.sweep, groups.discriminators) > 1:
-            raise BayesganError(
-                "A consensus needs all discriminators to move at once: set consensus to 0 or sweep to 1."
-            )
-        if 0 < self.burn_in < self.sweep:
-            raise BayesganError(
-                f"A burn-in of {self.burn_in} iterations does not move every chain, which takes a sweep of "
-                f"{self.sweep}: raise burn_in, or lower sweep."
-            )
-        if self.faced is not None and self.marginal == "density":
-            raise BayesganError(
-                "The log of a mean density over chains has no unbiased estimate from a part of them: leave out faced, "
-                "or choose marginal 'mean' or 'sum'."
-            )
-        if self.dynamics == "adam" and self.temperature > 0:
-            raise BayesganError("Dynamics 'adam' have no noise: set the temperature to 0 or choose dynamics 'frozen'.")
-        if self.family == "mean-field" and self.prior_variance is None:
-            raise BayesganError("Gaussians over weights need a prior: set prior_variance to a number.")
-        if self.family == "mean-field" and self.dynamics != "adam":
-            raise BayesganError("Gaussians over weights are optimised, not sampled: choose dynamics 'adam' with them.")
-        if self.dynamics in ("frozen", "running") and self.burn_in == 0:
-            raise BayesganError(
-                f"Dynamics '{self.dynamics}' take their mass from the Adam burn-in: "
-                "set burn_in to at least 1 or choose dynamics 'plain'."
-            )
-        if self._needs_samples and self.iterations < self.burn_in + self.thin:
-            raise BayesganError(
-                f"{self.iterations} iterations end before the first sample is collected, {self.thin} iterations after "
-                f"a burn-in of {self.burn_in}: raise iterations, or lower burn_in or thin."
-            )
-        return self
+    def collected(self) -> range:
+        """The iterations whose networks are kept."""
+        return range(self.burn_in + self.thin, self.iterations + 1, self.thin)
 
 
-class ClassifierSettings(Settings):
-    """The same where predictions are wanted, which need a sample at any temperature."""
+class Networks(Group):
+    """The networks, as far as the sampler knows them."""
 
-    @property
-    def _needs_samples(self) -> bool:
-        return True
+    noise_dim: Count = 10
 
 
-class VectorSettings(ClassifierSettings):
-    """The same for vectors: two MLPs and their training."""
+class VectorNetworks(Networks):
+    """Two MLPs."""
 
     hidden: Count = 200  # units of each network
 
 
-class ImageSettings(ClassifierSettings):
-    """The same for images: the DCGAN pair and its training."""
+class ImageNetworks(Networks):
+    """The DCGAN pair and its tricks."""
 
     noise_dim: Count = 100
     generator_width: Count = 64  # channels of the widest map; deeper ones have twice as many each
     discriminator_width: Count = 96
-    features: Count = FEATURES  # units of the discriminator's hidden layer, which feature matching compares
+    features: Count = 256  # units of the discriminator's hidden layer, which feature matching compares
     normalisation: Normalisation = "batch"
-
-    # more tricks
     minibatch_discrimination: bool = False
     feature_normalisation: bool = False
     layer_noise: NotNegative = 0.0  # deviation of Gaussian noise on the inputs of every discriminator layer
 
 
-S = TypeVar("S", bound=Settings)
+class Settings(Group):
+    """The Bayesian GAN of Algorithm 1, with networks of the caller's."""
+
+    predicts: ClassVar[bool] = False  # whether a sample is needed at temperature 0 too
+
+    populations: Populations = Populations()
+    densities: Densities = Densities()
+    batches: Batches = Batches()
+    sampler: Sampler = Sampler()
+    length: Length = Length()
+    networks: Networks = Networks()
+
+    @classmethod
+    def of(cls, /, **values: object) -> Self:
+        """Settings by the names of their fields; the others have their defaults.
+
+        >>> Settings.of(generators=4, temperature=0.1).sampler.temperature
+        0.1
+        """
+        groups: dict[str, dict[str, object]] = {}
+        known = cls.places()
+        for name, value in values.items():
+            if name not in known:
+                raise BayesganError(f"There is no setting '{name}': 'bayesgan presets' prints all that there are.")
+            groups.setdefault(known[name], {})[name] = value
+        try:
+            return cls.model_validate(groups)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"][1:])
+            raise BayesganError(f"Setting {name} cannot be {first['input']!r}: {first['msg']}.") from None
+
+    @classmethod
+    def places(cls) -> dict[str, str]:
+        """The group of every setting."""
+        return {
+            name: group
+            for group, field in cls.model_fields.items()
+            if isinstance(field.annotation, type) and issubclass(field.annotation, Group)
+            for name in field.annotation.model_fields
+        }
+
+    def flat(self) -> dict[str, Any]:
+        """Every value by the name of its field, as JSON has them."""
+        return {name: value for group in self.model_dump(mode="json").values() for name, value in group.items()}
+
+    @property
+    def tells_fake(self) -> bool:
+        """Whether discriminators give a probability of being generated: a critic and a plain classifier do not."""
+        return self.populations.generators > 0 and self.densities.game == "jensen-shannon"
+
+    @property
+    def needs_samples(self) -> bool:
+        """Whether the run is good for nothing without a collected sample."""
+        return self.predicts or self.sampler.temperature > 0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        populations, densities, sampler, length = self.populations, self.densities, self.sampler, self.length
+        chain_batch = populations.chain_batch
+        if populations.coupling == "pairs" and populations.generators != populations.discriminators:
+            raise BayesganError(
+                f"Coupling 'pairs' needs as many generators as discriminators, not {populations.generators} and "
+                f"{populations.discriminators}: make them equal or choose coupling 'algorithm1' or 'all'."
+            )
+        if densities.consensus > 0 and populations.data_share < 1:
+            raise BayesganError(
+                "A consensus needs points that all discriminators see: set consensus to 0 or data_share to 1."
+            )
+        if densities.consensus > 0 and chain_batch is not None and chain_batch < populations.group_sizes[1]:
+            raise BayesganError(
+                "A consensus needs all discriminators to move at once: set consensus to 0 or leave out chain_batch."
+            )
+        if 0 < length.burn_in < populations.sweep:
+            raise BayesganError(
+                f"A burn-in of {length.burn_in} iterations does not move every chain, which takes {populations.sweep}: "
+                "raise burn_in or chain_batch."
+            )
+        if chain_batch is not None and densities.marginal == "density":
+            raise BayesganError(
+                "The log of a mean density over chains has no unbiased estimate from a part of them: leave out "
+                "chain_batch, or choose marginal 'mean' or 'sum'."
+            )
+        if sampler.dynamics == "adam" and sampler.temperature > 0:
+            raise BayesganError("Dynamics 'adam' have no noise: set the temperature to 0 or choose dynamics 'frozen'.")
+        if populations.family == "mean-field" and densities.prior_variance is None:
+            raise BayesganError("Gaussians over weights need a prior: set prior_variance to a number.")
+        if populations.family == "mean-field" and sampler.dynamics != "adam":
+            raise BayesganError("Gaussians over weights are optimised, not sampled: choose dynamics 'adam' with them.")
+        if sampler.dynamics in ("frozen", "running") and length.burn_in == 0:
+            raise BayesganError(
+                f"Dynamics '{sampler.dynamics}' take their mass from the Adam burn-in: "
+                "set burn_in to at least 1 or choose dynamics 'plain'."
+            )
+        if self.needs_samples and not length.collected:
+            raise BayesganError(
+                f"{length.iterations} iterations end before the first sample is collected, {length.thin} iterations "
+                f"after a burn-in of {length.burn_in}: raise iterations, or lower burn_in or thin."
+            )
+        return self
 
 
-def parse_settings(kind: type[S], /, **values: object) -> S:
-    """Settings from untrusted values; one sentence on the first that is wrong."""
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise BayesganError(f"Setting {name} cannot be {first['input']!r}: {first['msg']}.") from None
+class VectorSettings(Settings):
+    """A classifier of vectors."""
+
+    predicts: ClassVar[bool] = True
+
+    networks: VectorNetworks = VectorNetworks()
+
+
+class ImageSettings(Settings):
+    """A classifier of images."""
+
+    predicts: ClassVar[bool] = True
+
+    networks: ImageNetworks = ImageNetworks()

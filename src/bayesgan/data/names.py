@@ -1,0 +1,27 @@
+"""The data sets by name, and where they are; nothing large is imported, so that the command line starts at once."""
+
+import os
+from pathlib import Path
+from typing import Literal, get_args
+
+ImageSetName = Literal["digits", "mnist", "cifar10", "svhn", "celeba"]
+IMAGE_SETS: tuple[ImageSetName, ...] = get_args(ImageSetName)
+IMAGE_SET_TITLES: dict[str, str] = {
+    "digits": "Digits",
+    "mnist": "MNIST",
+    "cifar10": "CIFAR-10",
+    "svhn": "SVHN",
+    "celeba": "CelebA",
+}
+
+SyntheticName = Literal["clusters", "plane"]
+SYNTHETIC_SETS: tuple[SyntheticName, ...] = get_args(SyntheticName)
+
+# What may be asked for of a person's own pictures
+LEAST_HELD_OUT, MOST_HELD_OUT = 0.01, 0.9  # shares to test on
+SMALLEST_SIDE, LARGEST_SIDE = 8, 256  # pixels
+
+
+def default_folder() -> Path:
+    """The data root when none is given: what BAYESGAN_DATA names, or else a folder in the user's cache."""
+    return Path(os.environ.get("BAYESGAN_DATA") or "~/.cache/bayesgan").expanduser()

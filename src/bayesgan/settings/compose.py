@@ -1,0 +1,99 @@
+"""From a preset, a method and a data set to settings: who overrides whom, and what follows from what."""
+
+from typing import Any, NamedTuple
+
+from bayesgan.base.errors import BayesganError
+from bayesgan.data.names import IMAGE_SETS, ImageSetName
+from bayesgan.settings import presets
+from bayesgan.settings.methods import METHOD_VALUES, SAMPLED, Values
+from bayesgan.settings.names import METHODS, PRESETS, Method, PresetName
+from bayesgan.settings.settings import ImageSettings, VectorSettings
+
+BURN_IN = 2 / 3  # of the iterations of a method that does not sample, where nothing depends on it
+DRAWS = 10  # from the Gaussians of lfvi, in its last iterations unless its steps fall
+
+
+class Derived(NamedTuple):
+    """A setting that follows from others."""
+
+    value: int
+    reason: str
+
+
+def image_settings(preset: PresetName, method: Method, dataset: ImageSetName, /, **values: Any) -> ImageSettings:
+    """The settings of ``method`` on ``dataset``; ``values`` replace those of the preset.
+
+    Where they change the number of iterations and say nothing of burn-in and thinning, these shrink or grow with it.
+    """
+    chosen = _for_images(preset, method, dataset)
+    return ImageSettings.of(**(chosen | _lengths(derived(method, chosen, values)) | values))
+
+
+def vector_settings(preset: PresetName, method: Method, /, **values: Any) -> VectorSettings:
+    """The same for vectors."""
+    _refuse_unknown(preset, method)
+    chosen = presets.VECTORS[preset] | METHOD_VALUES[method]
+    return VectorSettings.of(**(chosen | _lengths(derived(method, chosen, values)) | values))
+
+
+def derived(method: Method, chosen: Values, values: Values) -> dict[str, Derived]:
+    """Burn-in and thinning where they follow from the method, or from ``values`` that change the iterations."""
+    iterations = values.get("iterations", chosen["iterations"])
+    if isinstance(iterations, float) and iterations.is_integer():
+        iterations = int(iterations)  # 1e4
+    if not isinstance(iterations, int) or iterations < 1:
+        return {}  # to be refused
+    ratio, why = iterations / chosen["iterations"], "in proportion to the iterations"
+    burn_in = Derived(max(1, min(round(ratio * chosen["burn_in"]), iterations - 1)), why)  # a sample at least
+    thin = Derived(max(1, min(round(ratio * chosen["thin"]), iterations - burn_in.value)), why)
+    if method == "lfvi" and (chosen | values).get("schedule") != "cyclical":
+        burn_in = Derived(max(0, iterations - DRAWS), f"{DRAWS} draws in the last iterations")
+        thin = Derived(1, f"{DRAWS} draws in the last iterations")
+    elif method not in (*SAMPLED, "lfvi"):
+        if chosen.get("schedule") != "cyclical":  # the steps of all methods fall from the end of the burn-in on
+            burn_in = Derived(max(1, round(BURN_IN * iterations)), "two thirds of the iterations; Adam to the end")
+        start = values.get("burn_in", burn_in.value)
+        thin = Derived(max(1, iterations - start) if isinstance(start, int) else 1, "the last weights alone")
+    found = {"burn_in": burn_in, "thin": thin}
+    return {name: each for name, each in found.items() if name not in values and each.value != chosen[name]}
+
+
+def changes(preset: PresetName, method: Method, dataset: ImageSetName, settings: ImageSettings) -> Values:
+    """The values of ``settings`` that are not the preset's."""
+    theirs = image_settings(preset, method, dataset).flat()
+    return {name: value for name, value in settings.flat().items() if value != theirs[name]}
+
+
+def described(preset: PresetName) -> dict[str, Values]:
+    """Every value of the preset for ``bayesgan`` on MNIST, in groups, and what other methods and data sets change."""
+    reference = image_settings(preset, "bayesgan", "mnist")
+    table: dict[str, Values] = {"bayesgan on mnist": reference.model_dump(mode="json")}
+    others: list[tuple[str, Method, ImageSetName]] = [(each, each, "mnist") for each in METHODS[1:]]
+    others += [(f"bayesgan on {each}", "bayesgan", each) for each in IMAGE_SETS if each != "mnist"]
+    for title, method, dataset in others:
+        settings = image_settings(preset, method, dataset).flat()
+        rules = derived(method, _for_images(preset, method, dataset), {})
+        changed = {name: value for name, value in settings.items() if value != reference.flat()[name]}
+        notes = {name: f"{changed[name]} ({rules[name].reason})" for name in changed if name in rules}
+        if changed:
+            table[title] = changed | notes
+    return table
+
+
+def _for_images(preset: PresetName, method: Method, dataset: ImageSetName) -> Values:
+    _refuse_unknown(preset, method)
+    if dataset not in IMAGE_SETS:
+        raise BayesganError(f"'{dataset}' is not a data set: choose from {', '.join(IMAGE_SETS)}.")
+    chosen = presets.IMAGES[preset] | presets.IMAGE_SETS[preset].get(dataset, {})
+    return chosen | METHOD_VALUES[method] | presets.METHODS_ON_IMAGES[preset].get(method, {})
+
+
+def _refuse_unknown(preset: PresetName, method: Method) -> None:
+    if preset not in PRESETS:
+        raise BayesganError(f"'{preset}' is not a preset: choose from {', '.join(PRESETS)}.")
+    if method not in METHODS:
+        raise BayesganError(f"'{method}' is not a method: choose from {', '.join(METHODS)}.")
+
+
+def _lengths(rules: dict[str, Derived]) -> Values:
+    return {name: rule.value for name, rule in rules.items()}
