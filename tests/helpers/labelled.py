@@ -10,7 +10,7 @@ from bayesgan.networks.mlp import mlp
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.sampler.minibatches import Labels
 from bayesgan.settings.names import Coupling
-from bayesgan.settings.settings import ImageSettings, Settings, parse_settings
+from bayesgan.settings.settings import ImageSettings, Settings
 
 NOISE_DIM, HIDDEN, DIM, CLASSES, FEATURES = 2, 4, 3, 3, 2
 SIZE, LABELLED = 12, 5  # N and N_s: different from each other and from every batch below
@@ -39,32 +39,32 @@ def small_gan(seed: int = 0, **settings: Any) -> BayesianGAN:
     indices = torch.randperm(size, generator=rng(8))[:LABELLED]
     labels = Labels(indices, torch.tensor([0, 1, 2, 2, 1]), CLASSES)
     networks = mlp(NOISE_DIM, HIDDEN, DIM), mlp(DIM, HIDDEN, CLASSES + FEATURES)
-    return BayesianGAN(parse_settings(Settings, **(values | settings)), *networks, data, seed, labels)
+    return BayesianGAN(Settings.of(**(values | settings)), *networks, data, seed, labels)
 
 
 def identified(gan: BayesianGAN, points: Tensor) -> Tensor:
     """Which of the data the points are."""
-    indices = ((points[..., 0] + 1) / 2 * (gan.data_size - 1)).round().long()
-    assert torch.equal(gan.data[indices], points)
+    indices = ((points[..., 0] + 1) / 2 * (gan.batches.size - 1)).round().long()
+    assert torch.equal(gan.batches.data[indices], points)
     return indices
 
 
 def dcgan(dtype: torch.dtype = torch.double, size: int = SIZE, **settings: Any) -> BayesianGAN:
     values = {"noise_dim": NOISE_DIM, "real_batch": REAL_BATCH, "fake_batch": FAKE_BATCH, "label_batch": LABEL_BATCH}
     values |= {"generators": 2, "discriminators": 1, "burn_in": 3, "iterations": 8, "thin": 1} | settings
-    chosen = parse_settings(ImageSettings, **values)
+    chosen = ImageSettings.of(**values)
     data = torch.rand(size, *IMAGE, dtype=dtype, generator=rng(7)) * 2 - 1
     labels = Labels(torch.randperm(size, generator=rng(8))[:LABELLED], torch.tensor([0, 1, 2, 2, 1]), CLASSES)
     discriminator = Discriminator(
         IMAGE,
         CLASSES,
         2,
-        chosen.normalisation,
-        chosen.layer_noise,
-        chosen.feature_normalisation,
-        chosen.minibatch_discrimination,
+        chosen.networks.normalisation,
+        chosen.networks.layer_noise,
+        chosen.networks.feature_normalisation,
+        chosen.networks.minibatch_discrimination,
     )
-    generator = Generator(NOISE_DIM, IMAGE, 2, chosen.normalisation)
+    generator = Generator(NOISE_DIM, IMAGE, 2, chosen.networks.normalisation)
     return BayesianGAN(chosen, generator, discriminator, data, 0, labels)
 
 

@@ -13,13 +13,13 @@ from torch import Tensor
 from bayesgan.base.errors import BayesganError
 from bayesgan.networks.dcgan import Discriminator, Generator
 from bayesgan.networks.mlp import mlp
-from bayesgan.runs.run import STATE_TENSORS
 from bayesgan.sampler.coupling import Groups
 from bayesgan.sampler.distributed import ALONE, Ranks, Share, together
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.sampler.minibatches import Labels
 from bayesgan.settings.names import SIDES
-from bayesgan.settings.settings import ImageSettings, parse_settings
+from bayesgan.settings.settings import ImageSettings
+from tests.helpers.gradients import tensors
 from tests.helpers.processes import GIVEN, run
 
 ROOT = Path(__file__).parents[2]
@@ -135,8 +135,8 @@ TINY: dict[str, dict[str, Any]] = {
     "shared, wasserstein": SHARED | {"game": "wasserstein", "clip": 0.3, "label_weight": None},
     "shared, vectors": SHARED | {"vectors": True, "marginal": "density", "prior_variance": 0.5},
     "whole": WHOLE | {"feature_matching": True, "data_share": 0.5, "layer_noise": 0.1},
-    "whole, parts": WHOLE | {"faced": 2, "sweep": 2, "marginal": "sum", "layer_noise": 0.1, "feature_matching": True},
-    "whole, parts at random": WHOLE | {"sweep": 3, "scan": "random", "dynamics": "plain", "burn_in": 0, "faced": 1},
+    "whole, parts": WHOLE | {"chain_batch": 2, "marginal": "sum", "layer_noise": 0.1, "feature_matching": True},
+    "whole, one at a time": WHOLE | {"chain_batch": 1, "dynamics": "plain", "burn_in": 0},
     "pairs": PAIRS | {"normalisation": "layer", "minibatch_discrimination": True, "label_batch": 3},
     "pairs that agree": PAIRS | {"consensus": 0.7, "jitter": 1.0, "label_batch": 3},
     "shared, that agree": SHARED | {"consensus": 0.7, "jitter": 1.0, "feature_matching": True},
@@ -151,7 +151,7 @@ def rng(seed: int = 0) -> torch.Generator:
 def tiny(ranks: Ranks, *, vectors: bool = False, **values: Any) -> BayesianGAN:
     """Images of 8×8 with labels, or without labels what an MLP can see."""
     basics = {"noise_dim": NOISE_DIM, "real_batch": 4, "fake_batch": 3, "burn_in": 6, "iterations": 12, "thin": 1}
-    settings = parse_settings(ImageSettings, **(basics | values))
+    settings = ImageSettings.of(**(basics | values))
     data = torch.rand(SIZE, 1, 8, 8, dtype=torch.double, generator=rng(7)) * 2 - 1
     if vectors:
         return BayesianGAN(settings, mlp(NOISE_DIM, 4, 8), mlp(8, 4, 1), data[:, 0, 0], 0, None, ranks)
@@ -160,11 +160,11 @@ def tiny(ranks: Ranks, *, vectors: bool = False, **values: Any) -> BayesianGAN:
         (1, 8, 8),
         CLASSES,
         2,
-        settings.normalisation,
-        settings.layer_noise,
-        minibatch_discrimination=settings.minibatch_discrimination,
+        settings.networks.normalisation,
+        settings.networks.layer_noise,
+        minibatch_discrimination=settings.networks.minibatch_discrimination,
     )
-    generator = Generator(NOISE_DIM, (1, 8, 8), 2, settings.normalisation)
+    generator = Generator(NOISE_DIM, (1, 8, 8), 2, settings.networks.normalisation)
     return BayesianGAN(settings, generator, discriminator, data, 0, labels, ranks)
 
 
@@ -172,21 +172,18 @@ def outcome(ranks: Ranks, values: dict[str, Any]) -> dict[str, Tensor]:
     """Everything that comes of a few iterations, on all ranks together."""
     gan = tiny(ranks, **values)
     found: dict[str, Tensor] = {}
-    for iteration in range(1, gan.settings.iterations + 1):
-        log_posteriors = gan.iterate()
-        for side in SIDES:
-            found[f"log posterior of {side}, {iteration}"] = ranks.total(getattr(log_posteriors, side).sum())
+    for iteration in range(1, gan.settings.length.iterations + 1):
+        for side, log_densities in gan.iterate().items():
+            found[f"log posterior of {side}, {iteration}"] = ranks.total(log_densities.posterior.sum())
     found |= gan.sample()
     for name, ratios in gan.gradient_noise().items():
         found[f"gradient noise of {name}"] = torch.tensor([ratios["mean"], ratios["max"]], dtype=torch.double)
+    state = gan.state
     for side in SIDES:
-        state = getattr(gan, side)
-        found |= {
-            f"{name} of {side}": gan.everyones(getattr(state, name), side)
-            for name in STATE_TENSORS
-            if getattr(state, name) is not None
-        }
-    return found | {"seen": gan.seen.double()} | {name: each.get_state().double() for name, each in gan.rng.items()}
+        own = tensors(state.chains(side))
+        found |= {f"{name} of {side}": gan.members.everyones(tensor, side) for name, tensor in own.items()}
+    streams = {name: each.get_state().double() for name, each in state.streams.items()}
+    return found | {"seen": state.seen.double()} | streams
 
 
 PIECES = (2, 1, 3)  # rows of each rank
@@ -303,11 +300,11 @@ def test_ranks_with_whole_groups_do_not_need_each_other(case: str, alone: dict[s
     """No process group is there to send anything through."""
     gans = [tiny(Ranks(rank, 2), **TINY[case]) for rank in range(2)]
     for gan in gans:
-        for _ in range(gan.settings.iterations):
+        for _ in range(gan.settings.length.iterations):
             gan.iterate()
     for side in SIDES:
         for name in ("theta", "momentum"):
-            ours = torch.cat([getattr(getattr(gan, side), name) for gan in gans])
+            ours = torch.cat([getattr(gan.state.chains(side), name) for gan in gans])
             torch.testing.assert_close(ours, alone[case][f"{name} of {side}"], rtol=1e-8, atol=1e-10)
 
 
@@ -315,19 +312,17 @@ def test_a_diverged_chain_has_the_number_that_it_has_alone() -> None:
     """Pair 4 of 5 is the third of the second rank."""
     gan = tiny(Ranks(1, 2), **PAIRS)
     gan.iterate()
-    gan.generators.theta[2, 0] = float("nan")
+    gan.state.generators.theta[2, 0] = float("nan")
     with pytest.raises(BayesganError, match="generator chain 4 "):
         gan.iterate()
 
 
 REFUSED = {
-    "branches": (PAIRS | {"branches": 2}, "branches cannot be shared by ranks: start one process"),
     "mean-field": (
         PAIRS | {"family": "mean-field", "dynamics": "adam", "temperature": 0},
-        "Gaussians over weights .* cannot be shared by ranks",
+        "Gaussians over weights cannot be shared by ranks",
     ),
-    "faced": (SHARED | {"faced": 1}, "cannot take mini-batches of them: leave out faced and sweep"),
-    "sweep": (SHARED | {"sweep": 2}, "cannot take mini-batches of them: leave out faced and sweep"),
+    "chain_batch": (SHARED | {"chain_batch": 1}, "cannot take mini-batches of them: leave out chain_batch"),
     "too many": (SHARED | {"discriminators": 1}, "2 ranks cannot share 1 × .*: start 1 or fewer"),
 }
 

@@ -13,17 +13,8 @@ from bayesgan.networks.mlp import mlp
 from bayesgan.sampler import sghmc
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.settings.names import Coupling, Marginal
-from bayesgan.settings.settings import Settings, parse_settings
-
-NOISE_DIM, HIDDEN, DIM, SIZE = 2, 4, 3, 12
-
-
-def small_gan(seed: int = 0, dtype: torch.dtype = torch.double, **settings: Any) -> BayesianGAN:
-    values = {"noise_dim": NOISE_DIM, "discriminators": 1, "real_batch": 3, "fake_batch": 2} | settings
-    values = {"burn_in": 3, "iterations": 8, "thin": 1} | values
-    data = torch.randn(SIZE, DIM, dtype=dtype, generator=torch.Generator().manual_seed(7))
-    return BayesianGAN(parse_settings(Settings, **values), mlp(NOISE_DIM, HIDDEN, DIM), mlp(DIM, HIDDEN, 1), data, seed)
-
+from tests.helpers.gradients import discriminator_gradient, discriminator_log_p, generator_gradient, generator_log_p
+from tests.helpers.unlabelled import DIM, HIDDEN, NOISE_DIM, SIZE, small_gan
 
 # The naive implementation: one network, one probability at a time.
 
@@ -62,29 +53,35 @@ def naive_prior(theta: Tensor, variance: float | None) -> Tensor:
 def naive_generator(gan: BayesianGAN, chain: int, theta_g: Tensor, noise: Tensor) -> Tensor:
     s = gan.settings
     terms = []
-    for k in opponents(s.coupling, chain, s.generators, s.discriminators, s.replicas):
-        for batch in noise.split(s.fake_batch):
+    for k in opponents(
+        s.populations.coupling, chain, s.populations.generators, s.populations.discriminators, s.populations.replicas
+    ):
+        for batch in noise.split(s.batches.fake_batch):
             likelihood = torch.ones((), dtype=torch.double)
             for z in batch:
                 point = forward(theta_g, z, NOISE_DIM, DIM)
-                likelihood = likelihood * probability(gan.discriminators.theta[k], point)
-            terms.append(torch.log(likelihood) * SIZE / s.fake_batch + naive_prior(theta_g, s.prior_variance))
-    return joined(terms, s.marginal)
+                likelihood = likelihood * probability(gan.state.discriminators.theta[k], point)
+            terms.append(
+                torch.log(likelihood) * SIZE / s.batches.fake_batch + naive_prior(theta_g, s.densities.prior_variance)
+            )
+    return joined(terms, s.densities.marginal)
 
 
 def naive_discriminator(gan: BayesianGAN, chain: int, theta_d: Tensor, noise: Tensor, real: Tensor) -> Tensor:
     s = gan.settings
     terms = []
-    for k in opponents(s.coupling, chain, s.discriminators, s.generators, s.replicas):
-        for batch in noise[k].split(s.fake_batch):
-            log_p = naive_prior(theta_d, s.prior_variance)
+    for k in opponents(
+        s.populations.coupling, chain, s.populations.discriminators, s.populations.generators, s.populations.replicas
+    ):
+        for batch in noise[k].split(s.batches.fake_batch):
+            log_p = naive_prior(theta_d, s.densities.prior_variance)
             for x in real:
-                log_p = log_p + torch.log(probability(theta_d, x)) * SIZE / s.real_batch
+                log_p = log_p + torch.log(probability(theta_d, x)) * SIZE / s.batches.real_batch
             for z in batch:
-                point = forward(gan.generators.theta[k], z, NOISE_DIM, DIM)
-                log_p = log_p + torch.log(1 - probability(theta_d, point)) * SIZE / s.fake_batch
+                point = forward(gan.state.generators.theta[k], z, NOISE_DIM, DIM)
+                log_p = log_p + torch.log(1 - probability(theta_d, point)) * SIZE / s.batches.fake_batch
             terms.append(log_p)
-    return joined(terms, s.marginal)
+    return joined(terms, s.densities.marginal)
 
 
 @pytest.mark.parametrize(
@@ -101,23 +98,24 @@ def test_gradients_equal_a_naive_implementation(coupling: Coupling, marginal: Ma
         marginal=marginal,
         prior_variance=variance,
     )
-    noise = gan.noise(6, 4)
-    real = gan.data[gan.mini_batches()]
+    noise = gan.batches.noise()
+    real = gan.batches.data[gan.batches.indices()]
 
-    theta_g = gan.generators.theta.clone().requires_grad_()
-    log_p = gan.generator_log_posterior(theta_g, gan.discriminators.theta, noise)
+    theta_g = gan.state.generators.theta.clone().requires_grad_()
+    log_p = generator_log_p(gan, theta_g, gan.state.discriminators.theta, noise, None)
     (gradient,) = torch.autograd.grad(log_p.sum(), theta_g)
     for chain in range(6):
-        theta = gan.generators.theta[chain].clone().requires_grad_()
+        theta = gan.state.generators.theta[chain].clone().requires_grad_()
         expected = naive_generator(gan, chain, theta, noise[chain])
         torch.testing.assert_close(log_p[chain], expected, rtol=1e-10, atol=1e-10)
         torch.testing.assert_close(gradient[chain], torch.autograd.grad(expected, theta)[0], rtol=1e-9, atol=1e-10)
 
-    theta_d = gan.discriminators.theta.clone().requires_grad_()
-    log_p = gan.discriminator_log_posterior(theta_d, gan.fakes(gan.generators.theta, noise), real)
+    theta_d = gan.state.discriminators.theta.clone().requires_grad_()
+    fakes = gan.gradients.generated(gan.state.generators.theta, noise)
+    log_p = discriminator_log_p(gan, theta_d, fakes, real)
     (gradient,) = torch.autograd.grad(log_p.sum(), theta_d)
     for chain in range(len(theta_d)):
-        theta = gan.discriminators.theta[chain].clone().requires_grad_()
+        theta = gan.state.discriminators.theta[chain].clone().requires_grad_()
         expected = naive_discriminator(gan, chain, theta, noise, real[chain])
         torch.testing.assert_close(log_p[chain], expected, rtol=1e-10, atol=1e-10)
         torch.testing.assert_close(gradient[chain], torch.autograd.grad(expected, theta)[0], rtol=1e-9, atol=1e-10)
@@ -143,23 +141,23 @@ def test_one_step_is_goodfellows_algorithm_1() -> None:
     )
     twin = small_gan(generators=1)  # the same seed: the same weights, noise and mini-batches
     generator, discriminator = mlp(NOISE_DIM, HIDDEN, DIM).double(), mlp(DIM, HIDDEN, 1).double()
-    torch.nn.utils.vector_to_parameters(twin.generators.theta[0], generator.parameters())
-    torch.nn.utils.vector_to_parameters(twin.discriminators.theta[0], discriminator.parameters())
+    torch.nn.utils.vector_to_parameters(twin.state.generators.theta[0], generator.parameters())
+    torch.nn.utils.vector_to_parameters(twin.state.discriminators.theta[0], discriminator.parameters())
     descend_g = torch.optim.SGD(generator.parameters(), lr=rate_g)
     descend_d = torch.optim.SGD(discriminator.parameters(), lr=rate_d)
     bce = torch.nn.BCEWithLogitsLoss()
 
-    logits = discriminator(generator(twin.noise(1, 2)[0]))
+    logits = discriminator(generator(twin.batches.noise()[0]))
     bce(logits, torch.ones_like(logits)).backward()
     descend_g.step()
     descend_d.zero_grad()
-    real = discriminator(twin.data[twin.mini_batches()[0]])
-    fake = discriminator(generator(twin.noise(1, 2)[0]).detach())
+    real = discriminator(twin.batches.data[twin.batches.indices()[0]])
+    fake = discriminator(generator(twin.batches.noise()[0]).detach())
     (bce(real, torch.ones_like(real)) + bce(fake, torch.zeros_like(fake))).backward()
     descend_d.step()
 
     gan.iterate()
-    for state, network in ((gan.generators, generator), (gan.discriminators, discriminator)):
+    for state, network in ((gan.state.generators, generator), (gan.state.discriminators, discriminator)):
         flat = torch.nn.utils.parameters_to_vector(network.parameters()).detach()
         torch.testing.assert_close(state.theta[0], flat, rtol=1e-10, atol=1e-12)
 
@@ -169,11 +167,8 @@ def test_sum_is_mean_at_a_lower_temperature() -> None:
     total, mean = (
         small_gan(generators=3, discriminators=2, noise_batches=2, marginal=marginal) for marginal in ("sum", "mean")
     )
-    (summed, _), (averaged, _) = total.generator_gradient(), mean.generator_gradient()
-    torch.testing.assert_close(summed, 4 * averaged)
-    indices = total.mini_batches()
-    (summed, _), (averaged, _) = total.discriminator_gradient(indices), mean.discriminator_gradient(indices)
-    torch.testing.assert_close(summed, 6 * averaged)
+    torch.testing.assert_close(generator_gradient(total).values, 4 * generator_gradient(mean).values)
+    torch.testing.assert_close(discriminator_gradient(total).values, 6 * discriminator_gradient(mean).values)
 
 
 def test_same_seed_same_bits_and_another_seed_others() -> None:
@@ -183,21 +178,28 @@ def test_same_seed_same_bits_and_another_seed_others() -> None:
         for _ in range(8):
             gan.iterate()
         runs.append(gan)
-    first, again, other = (torch.cat([gan.generators.theta.flatten(), gan.discriminators.theta[0]]) for gan in runs)
+    first, again, other = (
+        torch.cat([gan.state.generators.theta.flatten(), gan.state.discriminators.theta[0]]) for gan in runs
+    )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
+
+
+def eta(gan: BayesianGAN) -> float:
+    return gan.update["generators"].step_size(gan.state.iteration, gan.seen)
 
 
 def test_step_size_counts_unique_points() -> None:
     gan = small_gan(real_batch=5, burn_in=1, step_ratio=1.0, friction=0.5)
     gan.iterate()
     gan.iterate()
-    seen = int(gan.seen.sum())
+    seen = gan.seen
+    assert seen == int(gan.state.seen.sum())
     assert 5 <= seen <= 10
-    assert gan.step_size(0.1) == 0.5 * 0.1 / seen
+    assert eta(gan) == 0.5 * 2e-4 / seen
     for _ in range(200):
         gan.iterate()
-    assert gan.step_size(0.1) == 0.5 * 0.1 / SIZE
+    assert eta(gan) == 0.5 * 2e-4 / SIZE
 
 
 @pytest.mark.parametrize(("iterations", "phase"), [(2, "learning rates"), (5, "step_ratio")])
@@ -205,7 +207,7 @@ def test_a_diverged_chain_is_named_at_its_iteration(iterations: int, phase: str)
     gan = small_gan(generators=4)
     for _ in range(iterations - 1):
         gan.iterate()
-    gan.generators.theta[2, 5] = math.inf
+    gan.state.generators.theta[2, 5] = math.inf
     with pytest.raises(BayesganError, match=f"generator chain 2 .* at iteration {iterations}: .*{phase}"):
         gan.iterate()
 
@@ -216,9 +218,9 @@ def test_gradient_noise_vanishes_with_the_mini_batch_noise() -> None:
     gan.iterate()
     gan.iterate()
     assert all(value["mean"] > 0 for value in gan.gradient_noise().values())
-    gan.data[:] = gan.data[0]
+    gan.batches.data[:] = gan.batches.data[0]
     first_layer = slice(0, NOISE_DIM * HIDDEN)
-    gan.generators.theta[:, first_layer] = 0.0
+    gan.state.generators.theta[:, first_layer] = 0.0
     noise = gan.gradient_noise()
     assert noise["discriminators"]["max"] == pytest.approx(0.0, abs=1e-20)
 
@@ -229,40 +231,13 @@ def test_gradient_noise_does_not_disturb_the_chains() -> None:
         quiet.iterate()
         watched.iterate()
         watched.gradient_noise()
-    assert torch.equal(quiet.generators.theta, watched.generators.theta)
+    assert torch.equal(quiet.state.generators.theta, watched.state.generators.theta)
 
 
 def test_wasserstein_critic_is_clipped() -> None:
     gan = small_gan(game="wasserstein", clip=0.01, discriminator_steps=2)
     gan.iterate()
-    assert gan.discriminators.theta.abs().max().item() == pytest.approx(0.01)
-
-
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        ({"temperature": -1}, "Setting temperature cannot be -1: .*greater than or equal to 0"),
-        ({"generators": -1}, "Setting generators cannot be -1"),
-        ({"generators": 0}, "Without generators there is only classification"),
-        ({"dynamics": "adam"}, "Dynamics 'adam' have no noise"),
-        ({"family": "mean-field"}, "optimised, not sampled"),
-        ({"friction": 1.5}, "Setting friction cannot be 1.5"),
-        ({"marginal": "max"}, "Setting marginal cannot be 'max'"),
-        ({"no_such": 1}, "Setting no_such"),
-        ({"burn_in": 0}, "take their mass from the Adam burn-in"),
-        ({"coupling": "pairs"}, "as many generators as discriminators"),
-        ({"temperature": math.nan}, "Setting temperature"),
-        ({"iterations": 320}, "320 iterations end before the first sample is collected"),
-    ],
-)
-def test_bad_settings_get_a_sentence(values: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(BayesganError, match=sentence):
-        parse_settings(Settings, **values)
-
-
-def test_settings_survive_json() -> None:
-    settings = Settings(generators=3, prior_variance=None)
-    assert Settings.model_validate_json(settings.model_dump_json()) == settings
+    assert gan.state.discriminators.theta.abs().max().item() == pytest.approx(0.01)
 
 
 def test_adam_follows_the_cyclical_schedule_after_the_burn_in(monkeypatch: pytest.MonkeyPatch) -> None:

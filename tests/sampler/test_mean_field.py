@@ -14,7 +14,9 @@ from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.sampler.mean_field import MeanField
 from bayesgan.sampler.minibatches import Labels
 from bayesgan.sampler.population import Population
-from bayesgan.settings.settings import Settings, parse_settings
+from bayesgan.settings.names import Side
+from bayesgan.settings.settings import Settings
+from tests.helpers.gradients import discriminator_log_p, generator_log_p
 
 
 def rng(seed: int = 0) -> torch.Generator:
@@ -35,7 +37,7 @@ def test_the_log_prior_is_minus_the_divergence_from_the_prior(variance: float) -
     means, log_deviations = theta.split(population.weights, 1)
     prior = Normal(torch.zeros((), dtype=torch.double), variance**0.5)
     expected = -kl_divergence(Normal(means, log_deviations.exp()), prior).sum(1)
-    ours = population.log_prior(theta, variance)
+    ours = population.log_p(theta, variance)
     torch.testing.assert_close(ours - ours[0], expected - expected[0])
     torch.testing.assert_close(torch.autograd.grad(ours.sum(), theta), torch.autograd.grad(expected.sum(), theta))
 
@@ -44,7 +46,7 @@ def test_the_best_gaussian_without_data_is_the_prior() -> None:
     population = MeanField(mlp(2, 3, 1))
     theta = torch.zeros(1, 2 * population.weights, dtype=torch.double)
     theta[:, population.weights :] = 0.5 * torch.log(torch.tensor(10.0, dtype=torch.double))
-    (gradient,) = torch.autograd.grad(population.log_prior(theta.requires_grad_(), 10.0).sum(), theta)
+    (gradient,) = torch.autograd.grad(population.log_p(theta.requires_grad_(), 10.0).sum(), theta)
     assert gradient.abs().max().item() < 1e-12
 
 
@@ -82,32 +84,32 @@ def lfvi(seed: int = 0, **settings: Any) -> BayesianGAN:
     values |= {"family": "mean-field", "dynamics": "adam", "temperature": 0.0, "iterations": 20, "burn_in": 10}
     data = torch.randn(12, 3, dtype=torch.double, generator=rng(7))
     labels = Labels(torch.arange(4), torch.tensor([0, 1, 2, 0]), 3)
-    chosen = parse_settings(Settings, **(values | settings))
+    chosen = Settings.of(**(values | settings))
     return BayesianGAN(chosen, mlp(2, 4, 3), mlp(3, 4, 3), data, seed, labels)
 
 
 def wide(gan: BayesianGAN) -> None:
     """Deviations that matter, not the e^-5 of the start."""
-    for state, population in ((gan.generators, gan.generator), (gan.discriminators, gan.discriminator)):
+    for state, population in ((gan.state.generators, gan.generator), (gan.state.discriminators, gan.discriminator)):
         state.theta[:] = some_theta(len(state.theta), population.weights)
 
 
 @pytest.mark.parametrize("side", ["generators", "discriminators"])
-def test_the_gradient_is_that_of_finite_differences_with_the_same_noise(side: str) -> None:
+def test_the_gradient_is_that_of_finite_differences_with_the_same_noise(side: Side) -> None:
     """Central differences of a step h have an error of the order h², here 1e-10 of a third derivative."""
     gan = lfvi()
     wide(gan)
-    noise = gan.noise(4, 3)
-    real, labelled = gan.points(gan.mini_batches()), gan.labelled_batches()
-    fakes = gan.fakes(gan.generators.theta, noise)
+    noise = gan.batches.noise()
+    real, labelled = gan.batches.points(gan.batches.indices()), gan.batches.labelled()
+    fakes = gan.gradients.generated(gan.state.generators.theta, noise)
 
     def objective(theta: Tensor) -> Tensor:
-        gan.rng["weights"].manual_seed(11)
+        gan.state.streams["weights"].manual_seed(11)
         if side == "generators":
-            return gan.generator_log_posterior(theta, gan.discriminators.theta, noise)
-        return gan.discriminator_log_posterior(theta, fakes, real, labelled)
+            return generator_log_p(gan, theta, gan.state.discriminators.theta, noise, None)
+        return discriminator_log_p(gan, theta, fakes, real, labelled)
 
-    theta = getattr(gan, side).theta.clone().requires_grad_()
+    theta = gan.state.chains(side).theta.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(objective(theta).sum(), theta)
     theta, step = theta.detach(), 1e-5
     for weight in range(theta.shape[1]):
@@ -121,16 +123,16 @@ def test_the_objective_is_the_likelihood_at_drawn_weights_minus_the_divergence()
     """With the noise on the weights made by hand: w = μ + σ ε in ordinary chains of a flat prior."""
     gan, plain = lfvi(prior_variance=2.0), lfvi(family="weights", prior_variance=None)
     wide(gan)
-    real, labelled = gan.points(gan.mini_batches()), gan.labelled_batches()
+    real, labelled = gan.batches.points(gan.batches.indices()), gan.batches.labelled()
     fakes = torch.randn(4, 3, 3, dtype=torch.double, generator=rng(5))
-    state = gan.rng["weights"].get_state()
-    theta = gan.discriminators.theta
+    state = gan.state.streams["weights"].get_state()
+    theta = gan.state.discriminators.theta
     means, log_deviations = theta.chunk(2, 1)
-    ours = gan.discriminator_log_posterior(theta, fakes, real, labelled)
+    ours = discriminator_log_p(gan, theta, fakes, real, labelled)
     twin = torch.Generator()
     twin.set_state(state)
     weights = means + log_deviations.exp() * torch.randn(means.shape, dtype=torch.double, generator=twin)
-    likelihood = plain.discriminator_log_posterior(weights, fakes, real, labelled)
+    likelihood = discriminator_log_p(plain, weights, fakes, real, labelled)
     divergence = kl_divergence(Normal(means, log_deviations.exp()), Normal(torch.zeros_like(means), 2.0**0.5)).sum(1)
     # The log prior leaves a constant out of −KL: 1/2 − log s for each weight.
     constant = means.shape[1] * (0.5 - 0.5 * math.log(2.0))
@@ -142,12 +144,12 @@ def test_a_sample_is_a_draw_of_weights_and_has_its_own_statistics() -> None:
     values |= {"family": "mean-field", "dynamics": "adam", "temperature": 0.0, "iterations": 20, "burn_in": 10}
     data = torch.rand(12, 1, 8, 8, generator=rng(7))
     networks = Generator(2, (1, 8, 8), 2), Discriminator((1, 8, 8), 1, 2)
-    gan = BayesianGAN(parse_settings(Settings, **values), *networks, data, 0)
+    gan = BayesianGAN(Settings.of(**values), *networks, data, 0)
     gan.iterate()
-    before = gan.discriminators.theta.clone()
+    before = gan.state.discriminators.theta.clone()
     first, again = gan.sample(), gan.sample()
     assert all(torch.equal(first[name], again[name]) for name in first)  # asked twice, the same draw
-    gan.iteration += 1
+    gan.state.iteration += 1
     second = gan.sample()
     for population, name in ((gan.generator, "generator"), (gan.discriminator, "discriminator")):
         assert first[f"{name}s"].shape == (1, population.weights)
@@ -155,7 +157,7 @@ def test_a_sample_is_a_draw_of_weights_and_has_its_own_statistics() -> None:
         assert not torch.equal(first[f"{name}_statistics"], second[f"{name}_statistics"])
     expected = gan.discriminator.statistics(first["discriminators"], data[None])
     torch.testing.assert_close(first["discriminator_statistics"], expected, rtol=1e-4, atol=1e-6)
-    assert torch.equal(gan.discriminators.theta, before)
+    assert torch.equal(gan.state.discriminators.theta, before)
 
 
 def test_taking_a_sample_does_not_disturb_the_gaussians() -> None:
@@ -164,5 +166,5 @@ def test_taking_a_sample_does_not_disturb_the_gaussians() -> None:
         quiet.iterate()
         watched.iterate()
         watched.sample()
-    assert torch.equal(quiet.generators.theta, watched.generators.theta)
-    assert torch.equal(quiet.discriminators.theta, watched.discriminators.theta)
+    assert torch.equal(quiet.state.generators.theta, watched.state.generators.theta)
+    assert torch.equal(quiet.state.discriminators.theta, watched.state.discriminators.theta)

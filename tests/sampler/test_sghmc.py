@@ -10,30 +10,11 @@ from torch import Tensor
 
 from bayesgan.sampler import sghmc
 from bayesgan.sampler.densities import log_prior, rescaled
-from bayesgan.sampler.sghmc import Adam, State
+from bayesgan.sampler.sghmc import Adam, Chains
 from bayesgan.settings.names import Dynamics, Schedule
+from tests.helpers.laws import SIGMAS, assert_covariance, correlated_precision, predicted_covariance
 
 SEEDS = torch.arange(10)
-SIGMAS = 5.0  # of Monte Carlo error; with 55 covariances of 10 dimensions a correct sampler fails once in 30,000
-
-
-def correlated_precision(dim: int, seed: int = 0) -> Tensor:
-    """A symmetric matrix with eigenvalues from 0.3 to 3 and random eigenvectors."""
-    rng = torch.Generator().manual_seed(seed)
-    basis, _ = torch.linalg.qr(torch.randn(dim, dim, dtype=torch.double, generator=rng))
-    return basis @ torch.diag(torch.linspace(0.3, 3.0, dim, dtype=torch.double)) @ basis.T
-
-
-def predicted_covariance(precision: Tensor, mass: Tensor, eta: float, alpha: float, temperature: float) -> Tensor:
-    """Stationary covariance of v ← (1−α)v − ηM⁻¹Λθ + n, θ ← θ + v.
-
-    In the coordinates M^{1/2}θ the mass is one, and along an eigenvector with curvature λ the variance is
-    (T/λ)(4−2α)/(4−2α−ηλ).
-    """
-    root = mass.sqrt()
-    curvature, basis = torch.linalg.eigh(precision / root[:, None] / root[None, :])
-    variance = temperature / curvature * (4 - 2 * alpha) / (4 - 2 * alpha - eta * curvature)
-    return (basis @ torch.diag(variance) @ basis.T) / root[:, None] / root[None, :]
 
 
 def sampled(
@@ -42,27 +23,12 @@ def sampled(
     """The last position of many independent chains, long after they forgot where they started."""
     chains, dim = 20_000, len(precision)
     rng = torch.Generator().manual_seed(1)
-    state = State.at(torch.zeros(chains, dim, dtype=torch.double))
+    state = Chains.at(torch.zeros(chains, dim, dtype=torch.double))
     if mass is not None:
         state.preconditioner = mass.rsqrt().expand(chains, dim)
     for _ in range(steps):
         sghmc.sghmc_step(state, -state.theta @ precision, eta, alpha, temperature, sghmc.noise_seeds(rng, 10))
     return state.theta
-
-
-def equally_often(counts: list[int], draws: int) -> bool:
-    """Whether each count is within SIGMAS of the binomial error of its share."""
-    share = sum(counts) / draws / len(counts)
-    error = SIGMAS * math.sqrt(draws * share * (1 - share))
-    return all(abs(count - draws * share) <= error for count in counts)
-
-
-def assert_covariance(theta: Tensor, expected: Tensor) -> None:
-    """Every mean and covariance within SIGMAS standard errors: Var(Ĉ_ij) = (C_ii C_jj + C_ij²)/n for normal draws."""
-    n, scale = len(theta), expected.diag()
-    assert (theta.mean(0).abs() <= SIGMAS * (scale / n).sqrt()).all()
-    error = (theta.T @ theta / n - expected).abs()
-    assert (error <= SIGMAS * ((torch.outer(scale, scale) + expected**2) / n).sqrt()).all()
 
 
 @pytest.mark.parametrize("kind", ["plain", "frozen"])
@@ -91,7 +57,7 @@ def test_chains_do_not_see_each_other() -> None:
     """Several chains at once behave like one: the same law in time, and no correlation between them."""
     chains, steps, every = 4, 6_000, 10
     rng = torch.Generator().manual_seed(2)
-    state = State.at(torch.zeros(chains, 1, dtype=torch.double))
+    state = Chains.at(torch.zeros(chains, 1, dtype=torch.double))
     kept = []
     for step in range(steps):
         sghmc.sghmc_step(state, -state.theta, 0.2, 0.5, 1.0, sghmc.noise_seeds(rng, 10))
@@ -121,7 +87,7 @@ def test_linear_regression_with_mini_batches_matches_the_closed_form() -> None:
     mean = torch.linalg.solve(precision, x.T @ y / noise**2)
 
     chains, steps = 20_000, 600
-    state = State.at(mean.repeat(chains, 1))
+    state = Chains.at(mean.repeat(chains, 1))
     for _ in range(steps):
         indices = torch.randint(data_size, (chains, batch), generator=rng)
         theta = state.theta.requires_grad_()
@@ -172,7 +138,7 @@ def test_adam_step_is_torch_adam_on_the_mean_loss(data_size: int) -> None:
     start = torch.randn(3, 5, dtype=torch.double)
     parameter = start.clone().requires_grad_()
     oracle = torch.optim.Adam([parameter], lr=1e-2, betas=(0.5, 0.99), eps=1e-4)
-    state = State.at(start.clone())
+    state = Chains.at(start.clone())
     for _ in range(20):
         parameter.grad = -quadratic_gradient(parameter.detach())
         oracle.step()
@@ -187,7 +153,7 @@ def test_frozen_at_temperature_zero_continues_adam_with_its_scaling_frozen() -> 
     alpha = 1 - betas[0]
     parameter = torch.randn(3, 5, dtype=torch.double).requires_grad_()
     oracle = torch.optim.Adam([parameter], lr=rate, betas=betas, eps=epsilon)
-    state = State.at(parameter.detach().clone())
+    state = Chains.at(parameter.detach().clone())
     settings = Adam(rate, betas, epsilon, data_size)
     for _ in range(60):
         parameter.grad = -quadratic_gradient(parameter.detach())
@@ -210,7 +176,7 @@ def test_frozen_at_temperature_zero_continues_adam_with_its_scaling_frozen() -> 
 
 @pytest.mark.parametrize("kind", ["plain", "frozen", "running"])
 def test_hand_over_keeps_the_last_displacement_as_velocity(kind: Dynamics) -> None:
-    state = State.at(torch.linspace(-1, 1, 10, dtype=torch.double).view(2, 5))
+    state = Chains.at(torch.linspace(-1, 1, 10, dtype=torch.double).view(2, 5))
     settings = Adam(1e-2, (0.5, 0.99), 1e-4, 100)
     for _ in range(30):
         before = state.theta.clone()
@@ -240,7 +206,7 @@ def test_plain_update_equals_posteriors(monkeypatch: pytest.MonkeyPatch) -> None
     torch.manual_seed(5)
     oracle, _ = transform.update(oracle, torch.tensor([]))
 
-    state = State.at(theta.clone()[None])
+    state = Chains.at(theta.clone()[None])
     state.momentum = (epsilon * momenta)[None]
     gradient = (-4 * theta**3)[None]
     torch.manual_seed(5)
@@ -250,7 +216,7 @@ def test_plain_update_equals_posteriors(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_running_mass_is_the_second_moment_of_the_gradient() -> None:
-    state = State.at(torch.zeros(1, 3, dtype=torch.double))
+    state = Chains.at(torch.zeros(1, 3, dtype=torch.double))
     settings = Adam(1e-3, (0.5, 0.9), 1e-6, 10)
     gradient = torch.tensor([[10.0, -20.0, 40.0]], dtype=torch.double)
     for _ in range(5):
@@ -276,7 +242,7 @@ def test_gradient_noise_over_friction_recovers_a_known_variance() -> None:
     """Gradients with variance V and mass M: β̂/α = ηV/(2αM)."""
     rng = torch.Generator().manual_seed(6)
     shape, deviation, mass, eta, alpha = (10, 10_000), 3.0, 4.0, 0.02, 0.5
-    state = State.at(torch.zeros(shape))
+    state = Chains.at(torch.zeros(shape))
     state.preconditioner = torch.full(shape, mass**-0.5)
     difference = deviation * (torch.randn(shape, generator=rng) - torch.randn(shape, generator=rng))
     difference[:, 0] *= 10
@@ -302,6 +268,6 @@ def test_white_noise_does_not_depend_on_the_number_of_threads() -> None:
 
 def test_temperature_zero_draws_no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(sghmc, "white_noise")
-    state = State.at(torch.ones(1, 2))
+    state = Chains.at(torch.ones(1, 2))
     sghmc.sghmc_step(state, torch.ones(1, 2), 0.1, 0.5, 0.0, SEEDS)
     np.testing.assert_allclose(state.theta.numpy(), 1.1)

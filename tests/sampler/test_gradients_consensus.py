@@ -12,6 +12,7 @@ from bayesgan.networks.dcgan import Discriminator
 from bayesgan.networks.mlp import mlp
 from bayesgan.sampler.densities import agreed, consensus_log_likelihood
 from bayesgan.sampler.gan import BayesianGAN
+from tests.helpers.gradients import discriminator_log_p
 from tests.helpers.labelled import CLASSES, DIM, HIDDEN, IMAGE, NOISE_DIM, REAL_BATCH, SIZE, dcgan, rng, small_gan
 
 BURN_IN = 4
@@ -42,10 +43,11 @@ def test_its_gradient_pulls_predictions_to_the_labels() -> None:
     torch.testing.assert_close(gradient, 0.7 * 30 / 5 * (labels - logits.detach().softmax(-1)))
 
 
-def terms(gan: BayesianGAN, real: Tensor) -> Tensor:
+def terms(gan: BayesianGAN, real: Tensor, consensus: float = 0.0) -> Tensor:
     """log p of each discriminator on ``real`` points, without generated and labelled ones' part in it changing."""
-    fakes = torch.zeros(gan.number("generators"), gan.settings.fake_batch, *gan.data.shape[1:], dtype=gan.dtype)
-    return gan.discriminator_log_posterior(gan.discriminators.theta, fakes, real)
+    shape = gan.members.count("generators"), gan.settings.batches.fake_batch, *gan.batches.data.shape[1:]
+    fakes = torch.zeros(shape, dtype=gan.batches.dtype)
+    return discriminator_log_p(gan, gan.state.discriminators.theta, fakes, real, consensus=consensus)
 
 
 @pytest.mark.parametrize("coupling", ["algorithm1", "pairs"])
@@ -56,17 +58,18 @@ def test_in_the_posterior_it_is_that_of_all_chains_of_all_groups_growing_over_th
     populations = {"generators": 2, "discriminators": 2, "replicas": 2, "coupling": coupling, "burn_in": BURN_IN}
     plain = small_gan(**populations)
     ours = small_gan(consensus=0.6, **populations)
-    ours.iteration = iteration
-    torch.testing.assert_close(ours.discriminators.theta, plain.discriminators.theta)
-    real = ours.points(ours.mini_batches())
-    logits = [ours.discriminator(theta[None], real[:1])[0, :, :CLASSES] for theta in ours.discriminators.theta]
+    torch.testing.assert_close(ours.state.discriminators.theta, plain.state.discriminators.theta)
+    weight = ours.batches.for_discriminators(iteration).consensus
+    assert weight == pytest.approx(0.6 * share)
+    real = ours.batches.points(ours.batches.indices())
+    logits = [ours.discriminator(theta[None], real[:1])[0, :, :CLASSES] for theta in ours.state.discriminators.theta]
     squares = (torch.stack(logits).softmax(-1).sum(0) / 4) ** 2
     labels = squares / squares.sum(-1, keepdim=True)
     expected = [SIZE / REAL_BATCH * 0.6 * share * (labels * each.log_softmax(-1)).sum() for each in logits]
-    torch.testing.assert_close(terms(ours, real) - terms(plain, real), torch.stack(expected))
+    torch.testing.assert_close(terms(ours, real, weight) - terms(plain, real), torch.stack(expected))
 
 
-@pytest.mark.parametrize(("on", "plain"), [("plain", True), ("shown", False)])
+@pytest.mark.parametrize(("on", "plain"), [("plain", True), ("augmented", False)])
 def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
     on: Any, plain: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,20 +88,22 @@ def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
 
     monkeypatch.setattr("bayesgan.sampler.gradients.agreed", labels)
     monkeypatch.setattr("bayesgan.sampler.gradients.consensus_log_likelihood", worth)
-    indices = gan.mini_batches()
-    _, log_p = gan.discriminator_gradient(indices)
+    state, batch = gan.state, gan.batches.for_discriminators(gan.state.iteration + 1)
+    indices = batch.indices
+    found = gan.gradients.of_discriminators(state.generators.theta, state.discriminators.theta, batch)
+    log_p = found.log_densities.posterior
     network = Discriminator(IMAGE, CLASSES, 2).double()
-    for theta, found in zip(gan.discriminators.theta, asked[0], strict=True):
+    for theta, said in zip(gan.state.discriminators.theta, asked[0], strict=True):
         torch.nn.utils.vector_to_parameters(theta, network.parameters())
-        expected = network(gan.data[indices[0]])[:, :CLASSES].softmax(-1)
-        assert torch.allclose(found, expected) is plain
+        expected = network(gan.batches.data[indices[0]])[:, :CLASSES].softmax(-1)
+        assert torch.allclose(said, expected) is plain
     assert log_p.isnan().all()  # what they agree on is what counts, and what they are shown is what learns it
     assert learnt[0].requires_grad
     assert torch.allclose(learnt[0].softmax(-1), asked[0]) is not plain
 
 
 def test_all_discriminators_have_the_same_points_and_none_has_without_a_consensus() -> None:
-    together, apart = (small_gan(discriminators=3, consensus=each).mini_batches() for each in (1.0, 0.0))
+    together, apart = (small_gan(discriminators=3, consensus=each).batches.indices() for each in (1.0, 0.0))
     assert together.shape == apart.shape == (3, REAL_BATCH)
     assert (together == together[0]).all()
     assert not (apart == apart[0]).all()
@@ -106,7 +111,7 @@ def test_all_discriminators_have_the_same_points_and_none_has_without_a_consensu
 
 def test_over_time_all_points_are_drawn() -> None:
     gan = small_gan(discriminators=2, consensus=1.0)
-    drawn = torch.cat([gan.mini_batches()[0] for _ in range(60)])
+    drawn = torch.cat([gan.batches.indices()[0] for _ in range(60)])
     assert set(drawn.tolist()) == set(range(SIZE))
 
 
@@ -117,8 +122,8 @@ def test_chains_with_a_consensus_agree_more() -> None:
         gan = dcgan(generators=3, discriminators=3, coupling="pairs", consensus=consensus, burn_in=40, iterations=60)
         for _ in range(40):
             gan.iterate()
-        points = gan.data.expand(3, *gan.data.shape)
-        probabilities = gan.discriminator(gan.discriminators.theta, points)[..., :CLASSES].softmax(-1)
+        points = gan.batches.data.expand(3, *gan.batches.data.shape)
+        probabilities = gan.discriminator(gan.state.discriminators.theta, points)[..., :CLASSES].softmax(-1)
         return (probabilities - probabilities.mean(0)).abs().mean().item()
 
     assert disagreement(10.0) < 0.5 * disagreement(0.0)
@@ -128,7 +133,7 @@ def test_chains_with_a_consensus_agree_more() -> None:
     ("values", "sentence"),
     [
         ({"data_share": 0.8}, "A consensus needs points that all discriminators see"),
-        ({"discriminators": 2, "sweep": 2}, "A consensus needs all discriminators to move at once"),
+        ({"discriminators": 2, "chain_batch": 1}, "A consensus needs all discriminators to move at once"),
     ],
     ids=["shares", "parts"],
 )
@@ -137,15 +142,15 @@ def test_where_chains_cannot_agree_it_is_refused(values: dict[str, Any], sentenc
         small_gan(consensus=1.0, **values)
 
 
-def test_pairs_may_be_swept_since_each_moves_as_a_whole() -> None:
-    gan = small_gan(generators=3, discriminators=3, coupling="pairs", consensus=1.0, sweep=2)
-    assert len(gan.iterate().discriminators) == 3
+def test_pairs_may_have_chain_batches_since_each_moves_as_a_whole() -> None:
+    gan = small_gan(generators=3, discriminators=3, coupling="pairs", consensus=1.0, chain_batch=1)
+    assert len(gan.iterate()["discriminators"].posterior) == 3
 
 
 def test_without_labels_there_is_nothing_to_agree_on() -> None:
     """All points are of one class, and every discriminator keeps points of its own."""
     labelled = small_gan(discriminators=3, consensus=1.0)
     networks = mlp(NOISE_DIM, HIDDEN, DIM), mlp(DIM, HIDDEN, 1)
-    gan = BayesianGAN(labelled.settings, *networks, labelled.data, 0)
-    indices = gan.mini_batches()
+    gan = BayesianGAN(labelled.settings, *networks, labelled.batches.data, 0)
+    indices = gan.batches.indices()
     assert not (indices == indices[0]).all()

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bayesgan.settings.names import Normalisation
+from tests.helpers.gradients import discriminator_log_p, generator_log_p
 from tests.helpers.labelled import CLASSES, FAKE_BATCH, IMAGE, LABEL_BATCH, LABELLED, NOISE_DIM, REAL_BATCH, SIZE, dcgan
 from tests.helpers.plain_networks import PlainDiscriminator, PlainGenerator, set_statistics, statistics_of, with_weights
 
@@ -15,17 +16,24 @@ from tests.helpers.plain_networks import PlainDiscriminator, PlainGenerator, set
 def test_equations_3_and_4_with_plain_convolutional_networks() -> None:
     """All that a network is shown of one kind (real, generated, labelled) is one batch of its normalisations."""
     gan = dcgan(generators=2, discriminators=2, noise_batches=2, label_weight=None, marginal="sum", prior_variance=2.0)
-    noise, real, labelled = gan.noise(2, 2 * FAKE_BATCH), gan.points(gan.mini_batches()), gan.labelled_batches()
+    noise, real, labelled = (
+        gan.batches.noise(),
+        gan.batches.points(gan.batches.indices()),
+        gan.batches.labelled(),
+    )
     assert labelled is not None
-    theta_g = gan.generators.theta.clone().requires_grad_()
-    theta_d = gan.discriminators.theta.clone().requires_grad_()
-    log_p_g = gan.generator_log_posterior(theta_g, gan.discriminators.theta, noise)
-    log_p_d = gan.discriminator_log_posterior(theta_d, gan.fakes(gan.generators.theta, noise).detach(), real, labelled)
+    theta_g = gan.state.generators.theta.clone().requires_grad_()
+    theta_d = gan.state.discriminators.theta.clone().requires_grad_()
+    log_p_g = generator_log_p(gan, theta_g, gan.state.discriminators.theta, noise, None)
+    generated = gan.gradients.generated(gan.state.generators.theta, noise).detach()
+    log_p_d = discriminator_log_p(gan, theta_d, generated, real, labelled)
     gradient_g = torch.autograd.grad(log_p_g.sum(), theta_g)[0]
     gradient_d = torch.autograd.grad(log_p_d.sum(), theta_d)[0]
 
-    generators = [with_weights(PlainGenerator(NOISE_DIM, IMAGE, 2), theta) for theta in gan.generators.theta]
-    discriminators = [with_weights(PlainDiscriminator(IMAGE, CLASSES, 2), theta) for theta in gan.discriminators.theta]
+    generators = [with_weights(PlainGenerator(NOISE_DIM, IMAGE, 2), theta) for theta in gan.state.generators.theta]
+    discriminators = [
+        with_weights(PlainDiscriminator(IMAGE, CLASSES, 2), theta) for theta in gan.state.discriminators.theta
+    ]
 
     def log_d(network: torch.nn.Module, images: Tensor) -> Tensor:
         logits = network(images)[:, :CLASSES]
@@ -70,25 +78,25 @@ def test_a_collected_sample_predicts_as_torchs_batch_norm_after_seeing_the_train
     assert {name: len(tensor) for name, tensor in sample.items()} == dict.fromkeys(
         ("generators", "generator_statistics", "discriminators", "discriminator_statistics"), 2
     )
-    assert torch.equal(sample["discriminators"], gan.discriminators.theta)
+    assert torch.equal(sample["discriminators"], gan.state.discriminators.theta)
     for theta, statistics in zip(sample["discriminators"], sample["discriminator_statistics"], strict=True):
         plain = with_weights(PlainDiscriminator(IMAGE, CLASSES, 2), theta)
-        plain(gan.data)
+        plain(gan.batches.data)
         torch.testing.assert_close(statistics, statistics_of(plain), rtol=1e-9, atol=1e-12)
     for theta, statistics in zip(sample["generators"], sample["generator_statistics"], strict=True):
         plain = with_weights(PlainGenerator(NOISE_DIM, IMAGE, 2), theta)
-        plain(gan._calibration[1])
+        plain(gan.batches._calibration[1])
         torch.testing.assert_close(statistics, statistics_of(plain), rtol=1e-9, atol=1e-12)
-        assert gan._calibration[1].std().item() == pytest.approx(1, abs=5 * (2 * 1000) ** -0.5)
-        images = set_statistics(plain, statistics)(gan._calibration[1][:3])
-        ours = gan.generator(theta[None], gan._calibration[1][None, :3], statistics[None])
+        assert gan.batches._calibration[1].std().item() == pytest.approx(1, abs=5 * (2 * 1000) ** -0.5)
+        images = set_statistics(plain, statistics)(gan.batches._calibration[1][:3])
+        ours = gan.generator(theta[None], gan.batches._calibration[1][None, :3], statistics[None])
         torch.testing.assert_close(ours[0], images.detach())
 
 
 @pytest.mark.parametrize("normalisation", ["batch", "layer", "none"])
 def test_the_papers_baselines_train_with_all_their_tricks(normalisation: Normalisation) -> None:
     tricks: dict[str, Any] = {"minibatch_discrimination": True, "feature_normalisation": True, "layer_noise": 0.3}
-    gan = dcgan(torch.float, normalisation=normalisation, feature_matching=True, real_target=0.9, **tricks)
+    gan = dcgan(torch.float, normalisation=normalisation, feature_matching=True, **tricks)
     for _ in range(4):
         gan.iterate()
     assert all(torch.isfinite(tensor).all() for tensor in gan.sample().values())
@@ -107,8 +115,8 @@ def test_taking_a_sample_does_not_disturb_the_chains() -> None:
         first, second = watched.sample(), watched.sample()
         assert all(torch.equal(first[name], second[name]) for name in first)
     assert torch.equal(torch.get_rng_state(), outside)
-    assert torch.equal(quiet.discriminators.theta, watched.discriminators.theta)
-    assert torch.equal(quiet.generators.theta, watched.generators.theta)
+    assert torch.equal(quiet.state.discriminators.theta, watched.state.discriminators.theta)
+    assert torch.equal(quiet.state.generators.theta, watched.state.generators.theta)
 
 
 @pytest.mark.parametrize("settings", [{}, {"layer_noise": 0.3}], ids=str)
@@ -118,12 +126,12 @@ def test_measuring_gradient_noise_does_not_disturb_the_chains(settings: dict[str
         quiet.iterate()
         watched.iterate()
         watched.gradient_noise()
-    assert torch.equal(quiet.discriminators.theta, watched.discriminators.theta)
+    assert torch.equal(quiet.state.discriminators.theta, watched.state.discriminators.theta)
 
 
-def test_a_supervised_classifier_on_images_can_be_sampled_and_its_chains_branch() -> None:
-    gan = dcgan(generators=0, discriminators=1, game="classification", branches=2)
-    for _ in range(gan.settings.burn_in + 1):
+def test_a_supervised_classifier_on_images_can_be_sampled() -> None:
+    gan = dcgan(generators=0, discriminators=2)
+    for _ in range(gan.settings.length.burn_in + 1):
         gan.iterate()
     sample = gan.sample()
     assert sample["generators"].shape[0] == 0

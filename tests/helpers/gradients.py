@@ -1,0 +1,55 @@
+"""Log posteriors and gradients of a GAN's present chains, on points that a test chooses or that the GAN draws."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from bayesgan.sampler.distributed import ALL
+from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.sampler.gradients import Gradient
+from bayesgan.sampler.minibatches import DiscriminatorBatch
+from bayesgan.sampler.sghmc import Chains
+
+NO_INDICES = torch.zeros(0, dtype=torch.long)
+
+
+def generator_log_p(gan: BayesianGAN, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None) -> Tensor:
+    return gan.gradients.log_p_of_generators(theta_g, theta_d, noise, real).posterior
+
+
+def discriminator_log_p(
+    gan: BayesianGAN,
+    theta_d: Tensor,
+    fakes: Tensor,
+    real: Tensor,
+    labelled: tuple[Tensor, Tensor] | None = None,
+    consensus: float = 0.0,
+) -> Tensor:
+    batch = DiscriminatorBatch(ALL, NO_INDICES, real=real, labelled=labelled, consensus=consensus)
+    return gan.gradients.log_p_of_discriminators(theta_d, fakes, batch).posterior
+
+
+def generator_gradient(gan: BayesianGAN) -> Gradient:
+    """On what the next iteration would draw."""
+    state, batch = gan.state, gan.batches.for_generators(gan.state.iteration)
+    return gan.gradients.of_generators(state.generators.theta, state.discriminators.theta, batch)
+
+
+def discriminator_gradient(gan: BayesianGAN) -> Gradient:
+    """On what the next iteration would draw."""
+    state, batch = gan.state, gan.batches.for_discriminators(gan.state.iteration)
+    return gan.gradients.of_discriminators(state.generators.theta, state.discriminators.theta, batch)
+
+
+def discriminator_gradient_on(gan: BayesianGAN, indices: Tensor) -> Gradient:
+    """On real points at ``indices``, the rest as the next iteration would draw it."""
+    state, batches = gan.state, gan.batches
+    batch = batches.for_discriminators(state.iteration)
+    batch = replace(batch, indices=indices, real=batches.points(indices))
+    return gan.gradients.of_discriminators(state.generators.theta, state.discriminators.theta, batch)
+
+
+def tensors(chains: Chains) -> dict[str, Tensor]:
+    """Copies of all that a population has."""
+    return {name: value.clone() for name, value in vars(chains).items() if value is not None}
