@@ -1,16 +1,25 @@
 # Every target makes .venv by itself when there is none, or when the requirements changed.
-PYTHON ?= python3.11
+PYTHON ?= $(firstword $(foreach version,3.13 3.12 3.11,$(shell python$(version) -c "print('python$(version)')" 2>/dev/null)))
 BIN := .venv/bin
 READY := .venv/ready
 FILES := $(filter-out %/__init__.py %/__main__.py,$(wildcard src/bayesgan/*.py src/bayesgan/*/*.py))
+# Two processes of one thread each: threads of two processes get in each other's way.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
-.PHONY: demo test lint format bench bench-long docs clean
+.PHONY: demo test check-long coverage lint format bench bench-long docs clean
 
 demo: $(READY)
 	$(BIN)/bayesgan demo --out demo
 
 test: $(READY)
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
+
+check-long: $(READY)
+	$(PYTEST) -m slow
+
+# As `test`, with the share of the code that the tests run; what it is today is the least.
+coverage: $(READY)
+	$(PYTEST) --cov=bayesgan --cov-report=term:skip-covered --cov-fail-under=94
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -32,6 +41,7 @@ docs: $(READY)
 	@echo "The reference is site/index.html."
 
 $(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed; PYTHON=… names one."; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
