@@ -80,7 +80,7 @@ class Board:
                     self.runs[job.folder] = found
 
     def stop(self) -> None:
-        """What was running is not any more."""
+        """Note that nothing runs any more."""
         for job in self.jobs:
             if self._status(job) == "running":
                 self.update(Event(job, "waiting"))
@@ -125,7 +125,7 @@ class Board:
 
 
 def _underway(job: Job) -> Underway:
-    """What is on disk of a run that another process is writing: its last line may be torn."""
+    """Read how far a run is that another process is writing: its last line may be torn."""
     with suppress(BayesganError):
         for line in reversed(read_text(job.folder / METRICS).splitlines()):
             with suppress(ValueError, KeyError, TypeError):

@@ -45,14 +45,14 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What the run is called in messages."""
+        """The run's name in messages."""
         task = self.task
         return f"{task.dataset}, {task.labels} labels, {task.method}, subset {task.subset}"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What to run. ``labels`` None stands for the paper's label counts of each data set.
+    """A grid of runs. ``labels`` None stands for the paper's label counts of each data set.
 
     ``overrides`` replace values of the preset, but none that makes a method what it is: DCGAN-10 keeps its ten pairs
     and the end of training as its only sample.
@@ -88,13 +88,13 @@ class Grid:
 
 
 def folder(out: Path, task: Task) -> Path:
-    """Where a run goes."""
+    """The folder of a run."""
     return out.resolve() / RUNS / f"{task.dataset}-{task.labels}-{task.method}-{task.subset}"
 
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a run: its row in runs.csv, and more of it once it has ended."""
+    """A run as far as it is known: its row in runs.csv, and more once it has ended."""
 
     row: RunRow
     summary: Summary | None = None
@@ -134,7 +134,7 @@ def _row(job: Job, status: str, summary: Summary | None) -> RunRow:
 
 
 def _machine(run: SavedRun) -> str | None:
-    """Where the run ended, if that is on record."""
+    """The machine that the run ended on, if that is on record."""
     if not run.environments:
         return None
     last = run.environments[-1]

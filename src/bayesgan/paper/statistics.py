@@ -77,7 +77,7 @@ class Paired:
 
 
 def unit(dataset: str) -> Unit:
-    """What errors are given in: their number on MNIST, as in the paper, and per cent of the test images elsewhere."""
+    """The unit of errors: their number on MNIST, as in the paper, and per cent of the test images elsewhere."""
     return "errors" if dataset == "mnist" else "%"
 
 

@@ -43,7 +43,7 @@ class Made(BaseModel):
 
 @dataclass(frozen=True)
 class Caption:
-    """What the rows do not tell of the runs."""
+    """Facts about the runs for the captions."""
 
     subsets: int  # of the cell that has most
     sizes: dict[str, tuple[int, ...]]  # where known, of a set's training images: N, channels, height, width
@@ -104,14 +104,14 @@ def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
 
 
 def _best(cells: list[Cell]) -> list[Cell]:
-    """Those of the lowest mean among those over most runs: one run on an easy subset is not the best of a row."""
+    """The lowest mean of a row, among the cells with most runs: one run on an easy subset does not count."""
     most = max(cell.runs for cell in cells)
     means = {cell.method: cell.mean for cell in cells if cell.mean is not None and cell.runs == most}
     return [cell for cell in cells if means.get(cell.method) == min(means.values())] if len(means) > 1 else []
 
 
 def _measured(cell: Cell, best: list[Cell], asked: int) -> Entry:
-    """What a cell shows: nothing before a run is done, and why if all that ended have failed."""
+    """The entry of a cell: empty before a run is done, the reason if all that ended have failed."""
     if cell.mean is None:
         if not cell.failures:
             return Entry()

@@ -1,4 +1,4 @@
-"""Who does the runs of a grid: processes of this machine, or a Ray cluster. Both yield events as they come."""
+"""Do the runs of a grid, in processes of this machine or on a Ray cluster; both yield events as they come."""
 
 import logging
 import multiprocessing

@@ -146,7 +146,7 @@ def _over_iterations(axes: "Axes") -> None:
 
 
 def _svg(draw: Callable[["Axes"], None], width: float = WIDTH, height: float = HEIGHT) -> Markup:
-    """What ``draw`` does to a pair of axes."""
+    """An SVG element of what ``draw`` draws."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""What the report says of one finished run: read from its folder, and drawn from its samples."""
+"""One finished run for the report: read from its folder, and drawn from its samples."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -112,7 +112,7 @@ def _finished(folder: Path) -> SavedRun:
 
 
 def examined(run: SavedRun, data: LabelledImages, device: str = "cpu") -> RunReport:
-    """All that the report says of the finished ``run`` on its images."""
+    """Examine the finished ``run`` on its images."""
     task, posterior = run.task, run.posterior(device)
     posterior.check()
     machine = run.environments[-1] if run.environments else {"threads": run.summary.threads, "device": "cpu"}
@@ -139,7 +139,7 @@ def examined(run: SavedRun, data: LabelledImages, device: str = "cpu") -> RunRep
 
 
 def command(task: Task, folder: Path, machine: dict[str, Any], ranks: int = 1) -> str:
-    """What makes the run in ``folder`` again, in a folder of its name."""
+    """The command that makes the run in ``folder`` again, in a folder of its name."""
     words = ["torchrun", "--nproc-per-node", str(ranks), "-m", "bayesgan"] if ranks > 1 else ["bayesgan"]
     if task.own is None:
         words += ["train", "--dataset", task.dataset, "--labels", str(task.labels), "--subset", str(task.subset)]

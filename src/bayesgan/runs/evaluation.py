@@ -1,4 +1,4 @@
-"""What a finished run is worth on its test images: scores, calibration, and whether it knows strange images."""
+"""Score a finished run on its test images: errors, calibration, and whether it knows strange images."""
 
 import json
 from pathlib import Path

@@ -37,7 +37,7 @@ PANEL_ROWS, PANEL_COLUMNS = 6, 10  # generators in panels.png, and pictures of e
 
 @dataclass(frozen=True)
 class Task:
-    """What to train on what. ``overrides`` replace values of the preset."""
+    """A method to train on a data set. ``overrides`` replace values of the preset."""
 
     dataset: ImageSetName | Literal["own"] = "mnist"
     labels: int | Literal["all"] = 100  # N_s
@@ -67,7 +67,7 @@ class Task:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What config.json says of it, beside the settings."""
+        """Its entries in config.json, beside the settings."""
         return {key: value for key, value in asdict(self).items() if key != "overrides"}
 
 

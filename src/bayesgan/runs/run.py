@@ -126,7 +126,7 @@ class Run:
         return kept
 
     def _environments(self) -> list[dict[str, Any]]:
-        """What computed this run: more than one entry where it was gone on with under other conditions."""
+        """The machines of this run: more than one where it was gone on with under other conditions."""
         path = self.folder / ENVIRONMENTS
         there = _read_json(path) if path.exists() else []
         if not isinstance(there, list) or not all(
@@ -182,7 +182,7 @@ class Run:
         return self._metrics.open("a", encoding="utf-8")
 
     def _record(self, log_densities: dict[Side, LogDensities]) -> Metrics:
-        """What the sampler itself has to say."""
+        """The sampler's own figures: log densities and gradient noise."""
         gan = self.gan
 
         def mean(of_each_chain: Tensor) -> float:

@@ -46,7 +46,7 @@ class SavedRun:
 
     @cached_property
     def task(self) -> Task:
-        """What was trained on what."""
+        """The method, the data and the settings."""
         return task_of(self.record)
 
     @property

@@ -21,7 +21,7 @@ SHARPNESS = 2.0  # κ of a consensus; 1 is worth much less (docs/choices.md)
 
 
 class Game(NamedTuple):
-    """What a logit is worth, in log likelihood: of a real point, of a generated one, to its generator.
+    """Log likelihoods of a logit: of a real point, of a generated one, and for its generator.
 
     ``labelled`` takes the logit of the point's class and its :func:`reality`.
     """

@@ -26,7 +26,7 @@ PATIENCE = timedelta(minutes=10)  # with a rank that says nothing; an evaluation
 
 @dataclass(frozen=True)
 class Share:
-    """What one rank has: ``groups`` of the groups, and of each of these ``generators`` and ``discriminators``."""
+    """The chains of one rank: some groups, and of each of these some generators and discriminators."""
 
     groups: range
     generators: range
@@ -46,7 +46,7 @@ class Ranks:
         return self.rank == 0
 
     def shares(self, groups: Groups) -> list[Share]:
-        """What each rank has of ``groups``: whole groups if there are enough, or a part of the only one."""
+        """Share ``groups`` out over the ranks: whole groups if there are enough, or parts of the only one."""
         all_generators, all_discriminators = range(groups.generators), range(groups.discriminators)
         if groups.number >= self.size:
             return [Share(part, all_generators, all_discriminators) for part in self._parts(groups.number)]
@@ -80,7 +80,7 @@ class Ranks:
         return result
 
     def agreed(self, decision: bool, device: torch.device) -> bool:
-        """What the first rank decides."""
+        """The first rank's decision."""
         if self.size == 1:
             return decision
         flag = torch.tensor([decision], dtype=torch.uint8, device=device)

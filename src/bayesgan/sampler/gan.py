@@ -29,7 +29,7 @@ Sample = dict[str, Tensor]  # generators, discriminators, and the statistics of 
 
 @dataclass
 class State:
-    """All that the next iteration depends on, and all that a checkpoint holds."""
+    """Everything that the next iteration depends on: a checkpoint holds exactly this."""
 
     iteration: int
     generators: Chains  # {θ_g^{j,m}}
@@ -135,7 +135,7 @@ class BayesianGAN:
 
     @torch.no_grad()
     def sample(self) -> Sample:
-        """What is collected: the weights of every chain, on all ranks, and the statistics of its normalisations.
+        """Collect the weights of every chain, on all ranks, and the statistics of its normalisations.
 
         A discriminator's are those of training points, without their labels, a generator's of as much noise, seen as
         one batch by the weights as they are now, with the noise on layers that they were trained to normalise.

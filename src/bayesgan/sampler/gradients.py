@@ -1,4 +1,4 @@
-"""What is computed: the conditional log posteriors of every chain, and their stochastic gradients.
+"""The conditional log posteriors of every chain, and their stochastic gradients.
 
 Weights are (groups · chains, weights), for all chains of each group or a mini-batch of them. z and the other population
 are marginalised.
@@ -163,7 +163,7 @@ class Gradients:
         return self._joined(log_p, prior, (2, 3), self.members.everyone.generators)
 
     def _facing(self, fakes: Tensor, discriminators: int) -> Tensor:
-        """What each of so many discriminators of a group faces: the points of all generators of its group."""
+        """Give each discriminator of a group the points of all generators of its group."""
         facing = fakes.unflatten(0, (self.members.groups, 1, -1)).flatten(2, 3)
         return facing.expand(-1, discriminators, *[-1] * (fakes.dim() - 1)).flatten(0, 1)
 

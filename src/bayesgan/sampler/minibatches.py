@@ -32,7 +32,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class GeneratorBatch:
-    """What a stochastic gradient of the generators is made from."""
+    """The draws for one stochastic gradient of the generators."""
 
     moving: slice  # of the generators of each group
     faced: Chosen  # of the discriminators of each group
@@ -42,7 +42,7 @@ class GeneratorBatch:
 
 @dataclass(frozen=True)
 class DiscriminatorBatch:
-    """What a stochastic gradient of the discriminators is made from; without generators there are only labels."""
+    """The draws for one stochastic gradient of the discriminators; without generators there are only labels."""
 
     moving: slice  # of the discriminators of each group
     indices: Tensor  # (moving discriminators on all ranks, n_d) of the real points

@@ -85,7 +85,7 @@ class Update:
         return (iteration - length.burn_in - 1) / max(1, length.iterations - length.burn_in)
 
     def _parts(self, chains: Chains, gradient: Gradient, seeds: Tensor) -> Iterator[tuple[Chains, Tensor, Tensor]]:
-        """What moves, in parts that lie side by side in memory: all at once, or those of one group after another."""
+        """Yield the moving chains in parts that are contiguous in memory: all at once, or one group after another."""
         moving, groups = gradient.moving, self.members.groups
         if moving == ALL:
             yield chains, gradient.values, seeds
