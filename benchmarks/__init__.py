@@ -1,1 +1,1 @@
-"""Scripts that measure; README.md has their commands and what they printed."""
+"""Scripts that measure speed; README.md has their commands and what they printed."""

@@ -1,8 +1,10 @@
 """Where the time of an iteration goes: on images of MNIST's shape, and in the synthetic experiment.
 
 python -m benchmarks.profile_iteration        (a minute or two; the tables stand in benchmarks/README.md)
+python -m benchmarks.profile_iteration --smallest        to see that it runs
 """
 
+import sys
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -12,7 +14,9 @@ from torch.profiler import ProfilerActivity, profile
 
 from bayesgan.base import environment
 from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.settings.names import SIDES
 from benchmarks import synthetic, workload
+from benchmarks.workload import Clock
 
 Kinds = dict[str, Iterable[str]]
 
@@ -33,41 +37,27 @@ SYNTHETIC: Kinds = {
     ),
     "prior and gradient": ("copy_", "linalg_vector_norm", "mul", "sum", "zero_", "fill_"),
 }  # fmt: skip
-TIMED = {
-    "dynamics: step and noise": ("_move",),
-    "data and noise z": ("points", "mini_batches", "noise"),
-}
 REST = "everything else, Python included"
 
 
-class _Clocks:
-    """Wall-clock time in some methods of a GAN."""
-
-    def __init__(self, gan: BayesianGAN) -> None:
-        self.seconds = dict.fromkeys(TIMED, 0.0)
-        for name, methods in TIMED.items():
-            for method in methods:
-                setattr(gan, method, self._timed(name, getattr(gan, method)))
-
-    def _timed(self, name: str, method: Any) -> Any:
-        def run(*arguments: Any, **named: Any) -> Any:
-            start = time.perf_counter()
-            try:
-                return method(*arguments, **named)
-            finally:
-                self.seconds[name] += time.perf_counter() - start
-
-        return run
+def _clocks(gan: BayesianGAN) -> dict[str, Clock]:
+    """Wall-clock time in some functions of a GAN, from now on."""
+    dynamics, batches = Clock(), Clock()
+    for side in SIDES:
+        gan.update[side] = dynamics.timed(gan.update[side])
+    for method in ("for_generators", "for_discriminators"):
+        setattr(gan.batches, method, batches.timed(getattr(gan.batches, method)))
+    return {"dynamics: step and noise": dynamics, "data and noise z": batches}
 
 
 def shares(gan: BayesianGAN, kinds: Kinds, iterations: int) -> dict[str, float]:
     """The share of each kind of operation outside the timed methods, and of these methods."""
-    clocks = _Clocks(gan)
+    clocks = _clocks(gan)
     start = time.perf_counter()
     for _ in range(iterations):
         gan.iterate()
     whole = time.perf_counter() - start
-    found = {name: spent / whole for name, spent in clocks.seconds.items()}
+    found = {name: clock.seconds / whole for name, clock in clocks.items()}
     profiler: AbstractContextManager[Any] = profile(activities=[ProfilerActivity.CPU])
     with profiler as seen:
         start = time.perf_counter()
@@ -88,12 +78,17 @@ def table(columns: dict[str, dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def main(smallest: bool = False) -> list[dict[str, dict[str, float]]]:
     """Print a table for images and one for the synthetic experiment."""
-    environment.use("cpu", None)
-    print(table({"10 × 2 generators, 2 discriminators": shares(workload.prepared(workload.EXACT), IMAGES, 1)}), "\n")
-    print(table({f"D = {dim}": shares(synthetic.prepared(dim, {}), SYNTHETIC, 10) for dim in (100, 500)}))
+    environment.use("cpu", 1 if smallest else None)
+    dims, iterations = ((5,), 1) if smallest else ((100, 500), 10)
+    exact = workload.prepared(workload.EXACT | (workload.TINY if smallest else {}))
+    images = {"10 × 2 generators, 2 discriminators": shares(exact, IMAGES, 1)}
+    print(table(images), "\n")
+    vectors = {f"D = {dim}": shares(synthetic.prepared(dim, {}, smallest), SYNTHETIC, iterations) for dim in dims}
+    print(table(vectors))
+    return [images, vectors]
 
 
 if __name__ == "__main__":
-    main()
+    main("--smallest" in sys.argv[1:])

@@ -4,7 +4,6 @@ Repetitions of all cases are interleaved, so that a slow spell of the machine fa
 """
 
 import statistics
-import time
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ from bayesgan.data.synthetic import synthetic
 from bayesgan.networks.mlp import mlp
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.settings.settings import Settings
+from benchmarks.workload import seconds
 
 REPETITIONS, ITERATIONS = 7, 10
 BURN_IN = 150  # cold networks diverge when they are sampled
@@ -25,32 +25,26 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def prepared(dim: int, settings: dict[str, Any]) -> BayesianGAN:
+def prepared(dim: int, settings: dict[str, Any], smallest: bool = False) -> BayesianGAN:
     """A GAN that has finished its burn-in."""
-    data = torch.from_numpy(synthetic("clusters", dim, 10_000, seed=0).train)
-    gan = BayesianGAN(Settings(burn_in=BURN_IN, **settings), mlp(10, 1000, dim), mlp(dim, 1000, 1), data, 0)
-    for _ in range(BURN_IN + 2):
+    burn_in, hidden, size = (2, 8, 100) if smallest else (BURN_IN, 1000, 10_000)
+    data = torch.from_numpy(synthetic("clusters", dim, size, seed=0).train)
+    gan = BayesianGAN(Settings.of(burn_in=burn_in, **settings), mlp(10, hidden, dim), mlp(dim, hidden, 1), data, 0)
+    for _ in range(burn_in + 2):
         gan.iterate()
     return gan
 
 
-def milliseconds(gan: BayesianGAN) -> float:
-    """Of one iteration, averaged over a few."""
-    start = time.perf_counter()
-    for _ in range(ITERATIONS):
-        gan.iterate()
-    return (time.perf_counter() - start) / ITERATIONS * 1000
-
-
-def measured() -> dict[str, Any]:
+def measured(smallest: bool = False) -> dict[str, Any]:
     """ms an iteration at D = 100, ten generators and two discriminators, beside one of each; and D = 500."""
+    repetitions, iterations = (1, 1) if smallest else (REPETITIONS, ITERATIONS)
     results: dict[str, Any] = {}
     for dim in (100, 500):
-        gans = {name: prepared(dim, settings) for name, settings in CASES.items()}
+        gans = {name: prepared(dim, settings, smallest) for name, settings in CASES.items()}
         times: dict[str, list[float]] = {name: [] for name in CASES}
-        for _ in range(REPETITIONS):
+        for _ in range(repetitions):
             for name, gan in gans.items():
-                times[name].append(milliseconds(gan))
+                times[name].append(1000 * seconds(gan.iterate, iterations))
         base = times[next(iter(CASES))]
         print(f"\nD = {dim}: ms an iteration, median (range); ratio to the first, median")
         rows = {}

@@ -4,10 +4,15 @@ Seconds of iterations, evaluations left out, until three evaluations in a row ha
 DCGAN-10 ends; over the seconds of all of DCGAN-10's iterations. The error is that of the model average, and of the
 present chains averaged as long as no sample is collected. Adds `time_to_dcgan10` to benchmarks/latest.json; the runs go
 to frontier/, and a second start goes on.
+
+python -m benchmarks.time_to_dcgan10 --smallest        to see that it runs: one subset, a few iterations, nothing kept
 """
 
 import json
 import math
+import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,15 +22,18 @@ from bayesgan.base.files import write_text
 from bayesgan.runs.images import Task, Training
 from bayesgan.settings.names import Method
 from benchmarks.bench import LATEST
+from benchmarks.workload import TINY
 
 RUNS = Path("frontier")
 SUBSETS, LABELS, EVERY, IN_A_ROW = (0, 1, 2), 50, 20, 3
+METHODS: tuple[Method, Method] = ("dcgan10", "bayesgan")
 
 
-def trained(method: Method, subset: int) -> list[dict[str, Any]]:
+def trained(method: Method, subset: int, runs: Path, smallest: bool) -> list[dict[str, Any]]:
     """The evaluations of a run; the seed is the subset's number."""
-    task = Task("digits", LABELS, subset, method, "fast", subset, every=EVERY)
-    training = Training(task, RUNS / f"{method}-{subset}", Path(), environment.use("cpu", 1))
+    every, overrides = (1, TINY | {"iterations": 4}) if smallest else (EVERY, {})
+    task = Task("digits", LABELS, subset, method, "fast", subset, every=every, overrides=overrides)
+    training = Training(task, runs / f"{method}-{subset}", Path(), environment.use("cpu", 1))
     training.train()
     return training.run.metrics
 
@@ -46,11 +54,11 @@ def reached(metrics: list[dict[str, Any]], wanted: float) -> float | None:
     return None
 
 
-def main() -> None:
-    """Train, compare, print and write."""
+def compared(subsets: Sequence[int], runs: Path, smallest: bool = False) -> dict[str, Any]:
+    """Train both on each subset and print the ratios; the figure of latest.json."""
     rows, ratios = [], []
-    for subset in SUBSETS:
-        many, ours = trained("dcgan10", subset), trained("bayesgan", subset)
+    for subset in subsets:
+        many, ours = (trained(method, subset, runs, smallest) for method in METHODS)
         total, wanted = many[-1]["seconds"], error(many[-1])
         taken = reached(ours, wanted)
         rows.append({"subset": subset, "dcgan10_error": wanted, "dcgan10_seconds": total, "bayesgan_seconds": taken})
@@ -65,10 +73,20 @@ def main() -> None:
         "bar": "<= 0.25",
         "runs": rows,
     }
+    print("time_to_dcgan10", figure["median"], ratios)
+    return figure
+
+
+def main(smallest: bool = False) -> dict[str, Any]:
+    """Train, compare, print and write; the smallest form writes nothing."""
+    if smallest:
+        with tempfile.TemporaryDirectory() as folder:
+            return compared(SUBSETS[:1], Path(folder), smallest)
+    figure = compared(SUBSETS, RUNS)
     results = json.loads(LATEST.read_text())
     write_text(LATEST, json.dumps(results | {"time_to_dcgan10": figure}, indent=1) + "\n")
-    print("time_to_dcgan10", figure["median"], ratios)
+    return figure
 
 
 if __name__ == "__main__":
-    main()
+    main("--smallest" in sys.argv[1:])

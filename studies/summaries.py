@@ -1,6 +1,6 @@
 """A table of finished runs, with the command that made each.
 
-python benchmarks/summaries.py RUN...      (folders of `bayesgan train`; a table in markdown on stdout)
+python -m studies.summaries RUN...      (folders of `bayesgan train`; a table in markdown on stdout)
 """
 
 import json
@@ -56,9 +56,9 @@ def row(summary: dict[str, Any]) -> str:
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
-def main() -> None:
+def main(folders: list[str]) -> None:
     """Print the table of the folders named."""
-    summaries = [json.loads(read_text(Path(folder) / "summary.json")) for folder in sys.argv[1:]]
+    summaries = [json.loads(read_text(Path(folder) / "summary.json")) for folder in folders]
     print("| " + " | ".join(COLUMNS) + " |")
     print("|" + "---|" * len(COLUMNS))
     for summary in summaries:
@@ -70,4 +70,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,65 +1,27 @@
-"""What is compared on MNIST with 100 labels (``benchmarks/choices.py``): what a second buys, so most runs are short.
+"""What is compared on MNIST with 100 labels (``studies/choices.py``): what a second buys, so most runs are short.
 
 1,800 iterations of batches of 64 with all labels, but for the cases that say otherwise.
+Rows of results/mnist/choices.md without a case here are of settings that are no more (studies/chains.md).
 """
 
-from typing import Any
+from studies.cases import FALLING, ONE, POSTERIOR, Cases, Values, mini_batched, of_width
 
 LABELS = 100
-EVERY = 250  # iterations between evaluations
 
-# Every setting that matters is stated, so that a change of the presets does not change this experiment.
-NETWORKS: dict[str, Any] = {
-    "normalisation": "batch",
-    "generator_width": 16,
-    "discriminator_width": 16,
-    "features": 256,
-    "generator_rate": 1e-3,
-    "discriminator_rate": 1e-3,
-    "adam_betas": [0.5, 0.999],
-    "epsilon": 1e-5,
-    "label_term": "class",
-    "label_weight": None,
-    "layer_noise": 0.3,
-    "jitter": 0.0,
-    "consensus": 0.0,
-    "real_batch": 64,
-    "fake_batch": 64,
-    "label_batch": 100,
-    "schedule": "cyclical",
-    "cycles": 1,
-    "iterations": 1800,
-    "burn_in": 1200,
-}
-GAN: dict[str, Any] = NETWORKS | {"feature_matching": True}
-PAIRS: dict[str, Any] = GAN | {
-    "generators": 4,
-    "discriminators": 4,
-    "coupling": "pairs",
-    "marginal": "mean",
-    "prior_variance": 10.0,
-    "dynamics": "frozen",
-    "friction": 0.5,
-    "step_ratio": 1.0,
-    "temperature": 0.01,
-    "thin": 60,
-}
-ONE = {"generators": 1, "discriminators": 1}
+NETWORKS: Values = of_width(16) | FALLING | {"layer_noise": 0.3, "iterations": 1800, "burn_in": 1200}
+GAN: Values = NETWORKS | {"feature_matching": True}
+PAIRS: Values = GAN | POSTERIOR | {"thin": 60}
 SMALL = {"real_batch": 32, "fake_batch": 32, "label_batch": 25}
 LONG = {"iterations": 18_000, "burn_in": 12_000, "thin": 600}
 TWICE = {"iterations": 3600, "burn_in": 2400, "thin": 120}
 
 # name: (method, its settings); the most telling first
-CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+CASES: Cases = {
     "supervised": ("supervised", NETWORKS),
     "DCGAN": ("dcgan", GAN),
     "1 pair": ("bayesgan", PAIRS | ONE),
     "4 pairs, temperature 0.01": ("bayesgan", PAIRS),
-    "10 generators × 2 discriminators, all against all, chains mini-batched": (
-        "bayesgan",
-        PAIRS | {"coupling": "all", "generators": 10, "discriminators": 2, "faced": 1, "sweep": 5},
-    ),
-    "1 pair until the sampling, then 4 branches": ("bayesgan", PAIRS | ONE | {"branches": 4}),
+    **mini_batched(PAIRS),
     "1 pair, cyclical step size (4 cycles)": ("bayesgan", PAIRS | ONE | {"cycles": 4}),
     "2 pairs": ("bayesgan", PAIRS | {"generators": 2, "discriminators": 2}),
     "4 generators × 1 discriminator (algorithm1)": (

@@ -1,6 +1,7 @@
 """Where does the posterior earn its cost? Few labels, one setting changed at a time.
 
-python -m benchmarks.choices DATASET [SUBSETS [WORD]]
+python -m studies.choices DATASET [SUBSETS [WORD]]
+python -m studies.choices DATASET --smallest        to see that it runs: a few cases and iterations, nothing kept
 
 DATASET is digits or mnist, SUBSETS are 100,101,102,103,104 by default; WORD: cases whose name contains it. Stopped and
 started again, it goes on; several processes may share the subsets.
@@ -14,7 +15,9 @@ import json
 import math
 import re
 import sys
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -22,11 +25,13 @@ from typing import Any
 from bayesgan.base import environment
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import locked, write_text
-from bayesgan.data.names import ImageSetName
-from bayesgan.data.names import default_folder
+from bayesgan.data.names import ImageSetName, default_folder
 from bayesgan.runs.images import Task, Training
-from benchmarks import digits_cases, mnist_cases
+from studies import digits_cases, mnist_cases
+from studies.cases import EVERY, Cases
+from studies.smallest import TINY
 
+RESULTS = Path(__file__).parents[1] / "results"
 RUNS = Path("choices")
 SUBSETS = (100, 101, 102, 103, 104)
 
@@ -37,24 +42,24 @@ class Study:
 
     dataset: ImageSetName
     labels: int
-    every: int  # iterations between evaluations
-    cases: dict[str, tuple[Any, dict[str, Any]]]  # name: (method, its settings)
+    cases: Cases  # name: (method, its settings)
+    results: Path  # the folder of the tables
+    runs: Path
 
-    @property
-    def results(self) -> Path:
-        """The folder of the tables."""
-        return Path(__file__).parents[1] / "results" / self.dataset
+    def smallest(self, folder: Path) -> "Study":
+        """The first cases, with tiny networks and a few iterations, all in ``folder``."""
+        first = dict(list(self.cases.items())[:3])
+        cases: Cases = {name: (method, settings | TINY) for name, (method, settings) in first.items()}
+        return replace(self, cases=cases, results=folder / "results", runs=folder / "runs")
 
     def folder(self, name: str, subset: int) -> Path:
         """Where the run of a case goes."""
-        return RUNS / self.dataset / re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") / str(subset)
+        return self.runs / re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") / str(subset)
 
     def train(self, name: str, subset: int) -> str:
         """Train one case on one labelled subset, going on with what is there; the seed is the subset's number."""
         method, settings = self.cases[name]
-        task = Task(
-            self.dataset, self.labels, subset, method, "fast", subset, "validation", self.every, overrides=settings
-        )
+        task = Task(self.dataset, self.labels, subset, method, "fast", subset, "validation", EVERY, settings)
         try:
             training = Training(task, self.folder(name, subset), default_folder(), environment.use("cpu", 1))
             return str(training.train()["test_errors"])
@@ -74,11 +79,11 @@ class Study:
 
     def record(self) -> None:
         """Write the table of all runs that have ended."""
-        with locked(RUNS / self.dataset, patience=60.0):
+        with locked(self.runs, patience=60.0):
             results = self.finished()
             sizes = {each["test_size"] for runs in results.values() for each in runs.values() if "stopped" not in each}
             head = (
-                f"`python -m benchmarks.choices {self.dataset}`: {self.labels} labels, "
+                f"`python -m studies.choices {self.dataset}`: {self.labels} labels, "
                 f"{', '.join(f'{size:,}' for size in sizes)} validation images."
             )
             write_text(self.results / "choices.md", f"{head}\n\n{formatted(results)}\n")
@@ -86,8 +91,8 @@ class Study:
 
 
 STUDIES = {
-    "digits": Study("digits", digits_cases.LABELS, digits_cases.EVERY, digits_cases.CASES),
-    "mnist": Study("mnist", mnist_cases.LABELS, mnist_cases.EVERY, mnist_cases.CASES),
+    "digits": Study("digits", digits_cases.LABELS, digits_cases.CASES, RESULTS / "digits", RUNS / "digits"),
+    "mnist": Study("mnist", mnist_cases.LABELS, mnist_cases.CASES, RESULTS / "mnist", RUNS / "mnist"),
 }
 
 
@@ -111,18 +116,25 @@ def formatted(results: dict[str, dict[int, Any]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Train every case, or those whose name contains a word, on one subset after another."""
-    study = STUDIES[sys.argv[1]]
-    subsets = [int(word) for word in sys.argv[2].split(",")] if len(sys.argv) > 2 else SUBSETS
-    word = sys.argv[3] if len(sys.argv) > 3 else ""
+def compare(study: Study, subsets: Iterable[int], word: str = "") -> dict[str, dict[int, Any]]:
+    """Train every case, or those whose name contains a word, on one subset after another; what has ended."""
     for subset in subsets:
         for name in study.cases:
             if word not in name or (study.folder(name, subset) / "summary.json").exists():
                 continue
             print(subset, name, study.train(name, subset), flush=True)
             study.record()
+    return study.finished()
+
+
+def main(words: list[str]) -> dict[str, dict[int, Any]]:
+    """Compare on the image set, subsets and cases of the command line."""
+    if "--smallest" in words:
+        with tempfile.TemporaryDirectory() as folder:
+            return compare(STUDIES[words[0]].smallest(Path(folder)), SUBSETS[:2])
+    subsets = [int(word) for word in words[1].split(",")] if len(words) > 1 else SUBSETS
+    return compare(STUDIES[words[0]], subsets, words[2] if len(words) > 2 else "")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,6 +1,7 @@
-"""The time–error frontier: error of the cases of ``benchmarks/choices.py`` against what they cost.
+"""The time–error frontier: error of the cases of ``studies/choices.py`` against what they cost.
 
-python -m benchmarks.frontier DATASET       (minutes, after python -m benchmarks.choices DATASET)
+python -m studies.frontier DATASET       (minutes, after python -m studies.choices DATASET)
+python -m studies.frontier DATASET --smallest        to see that it runs: a few cases and iterations, nothing kept
 
 Errors are those of results/DATASET/choices.json. Seconds are iterations times the seconds of one, measured here for all
 cases in turn, several times over, on one thread: those of the runs themselves depend on what else the machine did.
@@ -11,24 +12,24 @@ import json
 import math
 import statistics
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import torch
+from benchmarks.workload import seconds
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from bayesgan.base import environment
 from bayesgan.base.files import replacing, write_text
 from bayesgan.data.images import load
-from bayesgan.data.names import default_folder
 from bayesgan.data.labels import labelled_set
+from bayesgan.data.names import IMAGE_SET_TITLES, default_folder
 from bayesgan.runs.images import image_gan
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.settings.compose import image_settings
-from bayesgan.settings.settings import Settings
-from bayesgan.data.names import IMAGE_SET_TITLES
-from benchmarks.choices import STUDIES, Study
-from benchmarks.workload import seconds
+from studies.choices import STUDIES, SUBSETS, Study, compare
 
 REPETITIONS, ITERATIONS = 5, 4
 OFFSETS = ((6, 6), (6, -12), (-16, 6), (-16, -12))  # of numbers beside points, so that neighbours can be told apart
@@ -46,34 +47,29 @@ def prepared(study: Study, name: str, device: torch.device) -> BayesianGAN:
     return gan
 
 
-def measured(study: Study, names: list[str]) -> dict[str, float]:
+def measured(study: Study, names: list[str], repetitions: int) -> dict[str, float]:
     """Seconds of a whole run of each case, from the median over repetitions of those of an iteration."""
     device = environment.use("cpu", 1)
     gans = {name: prepared(study, name, device) for name in names}
     times: dict[str, list[float]] = {name: [] for name in names}
-    for _ in range(REPETITIONS):
+    for _ in range(repetitions):
         for name, gan in gans.items():
             times[name].append(seconds(gan.iterate, ITERATIONS))
-    return {name: statistics.median(each) * _iterations(gans[name].settings) for name, each in times.items()}
+    return {name: statistics.median(each) * gans[name].settings.length.iterations for name, each in times.items()}
 
 
-def _iterations(settings: Settings) -> int:
-    """How many of the burn-in's iterations a run costs: branches are more chains after it."""
-    return settings.burn_in + settings.branches * (settings.iterations - settings.burn_in)
-
-
-def main() -> None:
-    """Measure, draw and write."""
-    study = STUDIES[sys.argv[1]]
+def draw(study: Study, repetitions: int) -> dict[str, float]:
+    """Measure, draw and write; the seconds of each case. Rows of choices.json that are no case are left out."""
     runs: dict[str, dict[str, Any]] = json.loads((study.results / "choices.json").read_text())
     errors = {
         name: {subset: 100 * each["test_error"] for subset, each in by_subset.items() if "stopped" not in each}
         for name, by_subset in runs.items()
+        if name in study.cases
     }
     several = {name: each for name, each in errors.items() if len(each) >= LEAST}
     shared = set.intersection(*(set(each) for each in several.values()))  # the same subsets for all, or none compares
     points = {name: [each[subset] for subset in sorted(shared)] for name, each in several.items()}
-    costs = measured(study, list(points))
+    costs = measured(study, list(points), repetitions)
     rows = sorted(points, key=lambda name: costs[name])
     best = math.inf
     lines = ["| | setting | seconds | error, % | ± s.e. | subsets | |", "|---|---|---|---|---|---|---|"]
@@ -102,17 +98,28 @@ def main() -> None:
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
     figure.suptitle(
-        f"{IMAGE_SET_TITLES[study.dataset]}, {study.labels} labels: squares are the systems compared with; "
+        f"{IMAGE_SET_TITLES[study.dataset]}, {study.labels} labels: squares are the methods compared with; "
         "filled: nothing cheaper is better"
     )
     axes.grid(alpha=0.3)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     with replacing(study.results / "frontier.png") as path:
         figure.savefig(path, dpi=110, format="png")
-    head = f"`python -m benchmarks.frontier {study.dataset}`, labelled subsets {', '.join(sorted(shared))}.\n\n"
+    head = f"`python -m studies.frontier {study.dataset}`, labelled subsets {', '.join(sorted(shared))}.\n\n"
     write_text(study.results / "frontier.md", head + "\n".join(lines) + "\n")
     print("\n".join(lines))
+    return costs
+
+
+def main(words: list[str]) -> dict[str, float]:
+    """Draw the frontier of the image set of the command line."""
+    if "--smallest" not in words:
+        return draw(STUDIES[words[0]], REPETITIONS)
+    with tempfile.TemporaryDirectory() as folder:
+        study = STUDIES[words[0]].smallest(Path(folder))
+        compare(study, SUBSETS[:LEAST])
+        return draw(study, 1)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,12 +1,16 @@
 """The synthetic experiment with one setting changed at a time: what each choice of docs/choices.md is worth.
 
-python benchmarks/ablations.py        (about half an hour on two cores; stopped and started again, it goes on)
+python -m studies.ablations        (about half an hour on two cores; stopped and started again, it goes on)
+python -m studies.ablations --smallest        to see that it runs: D = 5, a few points and iterations, nothing kept
 
 Ten clusters, D = 100, seed 0. Writes results/synthetic/ablations.md and .json; the runs go to ablations/.
 """
 
 import json
 import re
+import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +23,7 @@ from bayesgan.paper.synthetic import Plan, run
 
 RESULTS = Path(__file__).parents[1] / "results" / "synthetic"
 RUNS = Path("ablations")
-COMMAND = "python benchmarks/ablations.py"
+COMMAND = "python -m studies.ablations"
 
 CASES: dict[str, dict[str, Any]] = {
     "the default": {},
@@ -39,12 +43,28 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def row(name: str, settings: dict[str, Any], device: torch.device) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Form:
+    """How large the experiment is, and which of its numbers are shown."""
+
+    dim: int = 100
+    size: int = 10_000  # data points
+    every: int = 25  # iterations between evaluations
+    shown: tuple[int, int] = (300, 400)  # iterations
+    last: int = 200  # iterations that are averaged
+    results: Path = RESULTS
+    runs: Path = RUNS
+
+    def plan(self, settings: dict[str, Any]) -> Plan:
+        """One case."""
+        return Plan("clusters", (self.dim,), ("bayesgan",), (0,), self.size, self.every, settings)
+
+
+def row(name: str, settings: dict[str, Any], device: torch.device, form: Form) -> dict[str, Any]:
     """Train one case."""
-    plan = Plan(dims=(100,), methods=("bayesgan",), seeds=(0,), settings=settings)
     folder = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     try:
-        (finished,) = run(plan, RUNS / folder, device, COMMAND)
+        (finished,) = run(form.plan(settings), form.runs / folder, device, COMMAND)
     except BayesganError as error:
         return {"case": name, "stopped": str(error)}
     result = finished.result
@@ -56,10 +76,12 @@ def row(name: str, settings: dict[str, Any], device: torch.device) -> dict[str, 
     }
 
 
-def formatted(rows: list[dict[str, Any]]) -> str:
+def formatted(rows: list[dict[str, Any]], form: Form) -> str:
     """The table."""
+    first, second = form.shown
     lines = [
-        "| changed | JSD at 300 | at 400 | mean of last 200 | all samples | least covered | β̂/α: G, D |",
+        f"| changed | JSD at {first} | at {second} | mean of last {form.last} "
+        "| all samples | least covered | β̂/α: G, D |",
         "|---|---|---|---|---|---|---|",
     ]
     for each in rows:
@@ -67,12 +89,12 @@ def formatted(rows: list[dict[str, Any]]) -> str:
             lines.append(f"| {each['case']} | {each['stopped']} | | | | | |")
             continue
         jsd = {int(iteration): value for iteration, value in each["jsd"].items()}
-        last = [value for iteration, value in jsd.items() if iteration > max(jsd) - 200]
+        last = [value for iteration, value in jsd.items() if iteration > max(jsd) - form.last]
         posterior, noise = each["jsd_posterior"], each["gradient_noise_over_friction"]
         cells = [
             each["case"],
-            f"{jsd[300]:.4f}",
-            f"{jsd[400]:.4f}",
+            f"{jsd[first]:.4f}",
+            f"{jsd[second]:.4f}",
             f"{sum(last) / len(last):.4f}",
             "" if posterior is None else f"{posterior:.4f}",
             f"{each['coverage']:.1%}",
@@ -82,21 +104,33 @@ def formatted(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
+def compare(cases: dict[str, dict[str, Any]], form: Form, threads: int | None = None) -> list[dict[str, Any]]:
     """Train every case; write the table anew after each."""
-    device = environment.use("cpu", None)
+    device = environment.use("cpu", threads)
     rows = []
-    for name, settings in CASES.items():
-        rows.append(row(name, settings, device))
+    for name, settings in cases.items():
+        rows.append(row(name, settings, device, form))
         document = {
             "command": COMMAND,
             "environment": environment.record(device),
             "rows": rows,
         }
-        write_text(RESULTS / "ablations.json", json.dumps(document, indent=1) + "\n")
-        write_text(RESULTS / "ablations.md", f"`{COMMAND}`\n\n" + formatted(rows))
-        print(formatted(rows[-1:]).splitlines()[-1], flush=True)
+        write_text(form.results / "ablations.json", json.dumps(document, indent=1) + "\n")
+        write_text(form.results / "ablations.md", f"`{COMMAND}`\n\n" + formatted(rows, form))
+        print(formatted(rows[-1:], form).splitlines()[-1], flush=True)
+    return rows
+
+
+def main(smallest: bool = False) -> list[dict[str, Any]]:
+    """All cases, or the first ones with a few iterations."""
+    if not smallest:
+        return compare(CASES, Form())
+    short = {"iterations": 4, "burn_in": 2, "thin": 1, "generators": 2}
+    cases = {name: settings | short for name, settings in list(CASES.items())[:2]}
+    with tempfile.TemporaryDirectory() as folder:
+        form = Form(5, 200, 1, (2, 3), 2, Path(folder) / "results", Path(folder) / "runs")
+        return compare(cases, form, threads=1)
 
 
 if __name__ == "__main__":
-    main()
+    main("--smallest" in sys.argv[1:])

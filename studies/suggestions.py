@@ -1,6 +1,7 @@
 """Are suggested labels worth more than random ones? From 20 to 100 labels in steps of 20, both ways.
 
-python -m benchmarks.suggestions DATASET [SEEDS [SPLIT]]
+python -m studies.suggestions DATASET [SEEDS [SPLIT]]
+python -m studies.suggestions digits --smallest        to see that it runs: a step, a few iterations, nothing kept
 
 DATASET is digits or mnist, SEEDS are 0,1,2,3,4 by default; SPLIT is test, or validation for choosing how to suggest.
 Both ways start from the same 20 labels, in equal parts of each class; then one asks for those that ``bayesgan suggest``
@@ -12,21 +13,23 @@ digits, half an hour one of MNIST.
 
 import json
 import sys
+import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from bayesgan.base import environment
 from bayesgan.base.files import locked, replacing, write_text
 from bayesgan.data.images import Images, load
-from bayesgan.data.names import default_folder
-from bayesgan.data.names import ImageSetName
 from bayesgan.data.labels import LabelledImages, LabelledSet, hashed, labelled_set
-from bayesgan.posterior.posterior import load as load_run
+from bayesgan.data.names import IMAGE_SET_TITLES, ImageSetName, default_folder
 from bayesgan.posterior.suggest import suggested
 from bayesgan.runs.images import Task, Training
-from bayesgan.data.names import IMAGE_SET_TITLES
+from bayesgan.runs.saved import load as load_run
+from studies.smallest import TINY
 
 RESULTS = Path(__file__).parents[1] / "results" / "suggestions"
 RUNS = Path("suggestions")
@@ -62,6 +65,28 @@ OVERRIDES: dict[str, dict[str, Any]] = {
 Split = Literal["test", "validation"]
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What is trained, and where it goes."""
+
+    dataset: ImageSetName
+    split: Split = "test"
+    end: int = END  # labels of the last step
+    overrides: dict[str, Any] = field(default_factory=dict)  # beside those of the study
+    results: Path = RESULTS
+    runs: Path = RUNS
+
+    @property
+    def labels(self) -> list[int]:
+        """How many labels there are at each step."""
+        return list(range(START, self.end + 1, STEP))
+
+    @property
+    def folder(self) -> Path:
+        """The runs of this image set."""
+        return self.runs / self.split / self.dataset
+
+
 def trained(task: Task, images: Images, indices: np.ndarray, folder: Path) -> float:
     """The test error with the labels of ``indices``."""
     path = folder / "summary.json"
@@ -84,18 +109,19 @@ def more(way: str, images: Images, indices: np.ndarray, folder: Path, seed: int)
     return np.sort(np.concatenate([indices, chosen])).astype(np.int64)
 
 
-def curve(dataset: ImageSetName, way: str, seed: int, split: Split) -> dict[int, float]:
+def curve(plan: Plan, way: str, seed: int) -> dict[int, float]:
     """Test errors by the number of labels."""
-    images = load(dataset, default_folder(), split)
-    indices = labelled_set(dataset, images.train_labels, START, seed).indices
+    images = load(plan.dataset, default_folder(), plan.split)
+    indices = labelled_set(plan.dataset, images.train_labels, START, seed).indices
+    settings = OVERRIDES[plan.dataset] | plan.overrides
     errors = {}
     while True:
         count = len(indices)
-        folder = RUNS / split / dataset / str(seed) / ("start" if count == START else f"{way}-{count}")
-        task = Task(dataset, count, seed, "bayesgan", "fast", seed, split, 250, OVERRIDES[dataset])
+        folder = plan.folder / str(seed) / ("start" if count == START else f"{way}-{count}")
+        task = Task(plan.dataset, count, seed, "bayesgan", "fast", seed, plan.split, 250, settings)
         errors[count] = trained(task, images, indices, folder)
-        print(dataset, split, way, seed, count, f"{errors[count]:.4f}", flush=True)
-        if count >= END:
+        print(plan.dataset, plan.split, way, seed, count, f"{errors[count]:.4f}", flush=True)
+        if count >= plan.end:
             return errors
         indices = more(way, images, indices, folder, seed)
 
@@ -110,22 +136,22 @@ def needed(labels: list[int], errors: list[float], wanted: float) -> float | Non
     return None
 
 
-def record(dataset: ImageSetName, split: Split) -> None:
+def record(plan: Plan) -> dict[str, Any]:
     """Write what has been measured, the ratio of labels needed, and the picture."""
+    dataset, split, labels = plan.dataset, plan.split, plan.labels
     curves: dict[str, dict[int, dict[str, float]]] = {way: {} for way in WAYS}
-    for path in sorted((RUNS / split / dataset).glob("*/curve-*.json")):
+    for path in sorted(plan.folder.glob("*/curve-*.json")):
         curves[path.stem.removeprefix("curve-")][int(path.parent.name)] = json.loads(path.read_text())
     seeds = sorted(set(curves["random"]) & set(curves["suggested"]))
     if not seeds:
-        return
-    labels = list(range(START, END + 1, STEP))
+        return {}
     errors = {way: np.array([[curves[way][seed][str(count)] for count in labels] for seed in seeds]) for way in WAYS}
     means = {way: errors[way].mean(0).tolist() for way in WAYS}
     at_random = means["random"][-1]
     reached = needed(labels, means["random"], at_random)  # before the end, where more random labels do not help
     enough = needed(labels, means["suggested"], at_random)
     result = {
-        "command": f"python -m benchmarks.suggestions {dataset} {','.join(map(str, seeds))} {split}",
+        "command": f"python -m studies.suggestions {dataset} {','.join(map(str, seeds))} {split}",
         "labels": labels,
         "errors": {way: {seed: errors[way][row].tolist() for row, seed in enumerate(seeds)} for way in WAYS},
         "mean": means,
@@ -133,11 +159,12 @@ def record(dataset: ImageSetName, split: Split) -> None:
         "labels_needed_ratio": None if enough is None or reached is None else enough / reached,
     }
     name = dataset if split == "test" else f"{dataset}-{split}"
-    with locked(RUNS, patience=60.0):
-        write_text(RESULTS / f"{name}.json", json.dumps(result, indent=1) + "\n")
-        write_text(RESULTS / f"{name}.md", table(result))
-        draw(dataset, labels, errors, RESULTS / f"{name}.png")
+    with locked(plan.runs, patience=60.0):
+        write_text(plan.results / f"{name}.json", json.dumps(result, indent=1) + "\n")
+        write_text(plan.results / f"{name}.md", table(result))
+        draw(dataset, labels, errors, plan.results / f"{name}.png")
     print(json.dumps({key: result[key] for key in ("mean", "labels_needed_ratio")}, indent=1))
+    return result
 
 
 def table(result: dict[str, Any]) -> str:
@@ -150,7 +177,8 @@ def table(result: dict[str, Any]) -> str:
     head = f"| labels | {' | '.join(map(str, result['labels']))} |\n|{'---|' * (1 + len(result['labels']))}"
     wanted, ratio = result["labels_needed"], result["labels_needed_ratio"]
     end = (
-        f"On straight lines between the means, the error that random labels have at {END}, {wanted['error']:.2%}, "
+        f"On straight lines between the means, the error that random labels have at {result['labels'][-1]}, "
+        + f"{wanted['error']:.2%}, "
         + f"is first reached with {wanted['random']:.0f} random labels "
         + (
             "and not with suggested ones."
@@ -163,8 +191,6 @@ def table(result: dict[str, Any]) -> str:
 
 def draw(dataset: ImageSetName, labels: list[int], errors: dict[str, np.ndarray], path: Path) -> None:
     """Mean error over the seeds, with its standard error, against the number of labels."""
-    from matplotlib.figure import Figure
-
     figure = Figure((5.2, 3.6), layout="constrained")
     axes = figure.subplots()
     looks: dict[str, dict[str, Any]] = {
@@ -183,17 +209,28 @@ def draw(dataset: ImageSetName, labels: list[int], errors: dict[str, np.ndarray]
         figure.savefig(temporary, format="png", dpi=130)
 
 
-def main() -> None:
-    """Train both ways, seed after seed."""
-    dataset: ImageSetName = sys.argv[1]  # type: ignore[assignment]
-    seeds = [int(word) for word in sys.argv[2].split(",")] if len(sys.argv) > 2 else list(range(5))
-    split: Split = sys.argv[3] if len(sys.argv) > 3 else "test"  # type: ignore[assignment]
+def compare(plan: Plan, seeds: list[int]) -> dict[str, Any]:
+    """Train both ways, seed after seed; what is written in the end."""
+    result: dict[str, Any] = {}
     for seed in seeds:
         for way in WAYS:
-            errors = curve(dataset, way, seed, split)
-            write_text(RUNS / split / dataset / str(seed) / f"curve-{way}.json", json.dumps(errors) + "\n")
-        record(dataset, split)
+            errors = curve(plan, way, seed)
+            write_text(plan.folder / str(seed) / f"curve-{way}.json", json.dumps(errors) + "\n")
+        result = record(plan)
+    return result
+
+
+def main(words: list[str]) -> dict[str, Any]:
+    """Compare on the image set, seeds and split of the command line."""
+    dataset: ImageSetName = words[0]  # type: ignore[assignment]
+    if "--smallest" in words:
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            return compare(Plan(dataset, "test", START + STEP, TINY, place / "results", place / "runs"), [0])
+    seeds = [int(word) for word in words[1].split(",")] if len(words) > 1 else list(range(5))
+    split: Split = words[2] if len(words) > 2 else "test"  # type: ignore[assignment]
+    return compare(Plan(dataset, split), seeds)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

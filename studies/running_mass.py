@@ -1,6 +1,7 @@
 """What the approximation in dynamics `running` costs, on a Gaussian whose answer is known.
 
-python benchmarks/running_mass.py        (half a minute; the table below is copied into docs/choices.md)
+python -m studies.running_mass        (half a minute; the table stands in studies/synthetic.md)
+python -m studies.running_mass --smallest        to see that it runs: a few chains and steps
 
 The mass follows the gradient, but the correction for a mass that depends on the position is left out. For each decay β₂
 of the running second moment: the sampled variance divided by the target's, in the flattest and in the steepest of ten
@@ -8,48 +9,54 @@ directions, and the fourth moment divided by a Gaussian's. `frozen` is the same 
 differ from 1 by the discretisation alone, (4−2α)/(4−2α−ηλ/M).
 """
 
+import sys
+
 import torch
 
 from bayesgan.sampler import sghmc
-from bayesgan.sampler.sghmc import Adam, State
+from bayesgan.sampler.sghmc import Adam, Chains
 
 CHAINS, STEPS, ALPHA = 20_000, 2_000, 0.5
 CURVATURE = torch.logspace(-1, 1, 10, dtype=torch.double)
 ETA = 0.05
 
 
-def ratios(running: bool, beta2: float) -> tuple[float, float, float]:
+def ratios(running: bool, beta2: float, number: int, steps: int) -> tuple[float, float, float]:
     """Variance over target in the flattest and the steepest direction; mean fourth moment over a Gaussian's."""
     rng = torch.Generator().manual_seed(0)
     target = 1 / CURVATURE
     # Start in the target, with the second moment that the gradient has there.
-    theta = torch.randn(CHAINS, len(target), dtype=torch.double, generator=rng) * target.sqrt()
-    state = State.at(theta)
-    state.second_moment[:] = CURVATURE**2 * target
-    state.adam_steps.fill_(10**6)
+    theta = torch.randn(number, len(target), dtype=torch.double, generator=rng) * target.sqrt()
+    chains = Chains.at(theta)
+    chains.second_moment[:] = CURVATURE**2 * target
+    chains.adam_steps.fill_(10**6)
     adam = Adam(rate=1.0, betas=(0.5, beta2), epsilon=1e-3, data_size=1)
-    state.preconditioner = sghmc.mass(state, adam).rsqrt()
-    for _ in range(STEPS):
-        gradient = -CURVATURE * state.theta
+    chains.preconditioner = sghmc.mass(chains, adam).rsqrt()
+    for _ in range(steps):
+        gradient = -CURVATURE * chains.theta
         if running:
-            sghmc.update_running_mass(state, gradient, adam)
-        sghmc.sghmc_step(state, gradient, ETA, ALPHA, 1.0, sghmc.noise_seeds(rng, 10))
-    variance = state.theta.var(0) / target
-    fourth = (state.theta**4).mean(0) / (3 * state.theta.var(0) ** 2)
+            sghmc.update_running_mass(chains, gradient, adam)
+        sghmc.sghmc_step(chains, gradient, ETA, ALPHA, 1.0, sghmc.noise_seeds(rng, 10))
+    variance = chains.theta.var(0) / target
+    fourth = (chains.theta**4).mean(0) / (3 * chains.theta.var(0) ** 2)
     return variance[0].item(), variance[-1].item(), fourth.mean().item()
 
 
-def main() -> None:
-    """Print the table."""
+def main(smallest: bool = False) -> list[tuple[float, float, float]]:
+    """Print the table; its numbers."""
+    number, steps = (100, 20) if smallest else (CHAINS, STEPS)
+    rows = []
     print("| dynamics | β₂ | variance ÷ target, flattest | steepest | fourth moment ÷ Gaussian's |")
     print("|---|---|---|---|---|")
     for running, beta2 in ((False, 0.999), (True, 0.999), (True, 0.99), (True, 0.9)):
-        low, high, fourth = ratios(running, beta2)
+        rows.append(ratios(running, beta2, number, steps))
+        low, high, fourth = rows[-1]
         name, decay = ("running", beta2) if running else ("frozen", "–")
         print(f"| {name} | {decay} | {low:.3f} | {high:.3f} | {fourth:.3f} |")
-    error = (2 / CHAINS) ** 0.5
+    error = (2 / number) ** 0.5
     print(f"\nMonte Carlo error of a variance ratio: ±{error:.3f}")
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    main("--smallest" in sys.argv[1:])
