@@ -32,6 +32,7 @@ def test_the_wheel_holds_the_package_its_licence_and_nothing_else(wheel: Path) -
     assert {name.split("/")[0].split("-")[0] for name in names} == {"bayesgan"}
 
 
+@pytest.mark.slow
 def test_the_wheel_runs_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"

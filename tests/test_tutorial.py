@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.commands import bayesgan
+from tests.helpers.quick import QUICK
 
 TEXT = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text()
-QUICK = ("--threads=1", "--set=iterations=12", "--set=generator_width=4", "--set=discriminator_width=4")
 
 
 def blocks(language: str) -> list[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bayesgan.estimator.classifier import BayesGANClassifier
     from bayesgan.posterior.average import Uncertainty
     from bayesgan.posterior.posterior import Posterior
+    from bayesgan.runs.run import Run
     from bayesgan.runs.saved import load
     from bayesgan.sampler.gan import BayesianGAN
     from bayesgan.sampler.minibatches import Labels
@@ -26,6 +27,7 @@ __all__ = [
     "BayesianGAN",
     "Labels",
     "Posterior",
+    "Run",
     "Settings",
     "Uncertainty",
     "__version__",
@@ -39,6 +41,7 @@ _PLACES = {
     "Posterior": "bayesgan.posterior.posterior",
     "Uncertainty": "bayesgan.posterior.average",
     "Labels": "bayesgan.sampler.minibatches",
+    "Run": "bayesgan.runs.run",
     "Settings": "bayesgan.settings.settings",
     "load": "bayesgan.runs.saved",
 }

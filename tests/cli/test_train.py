@@ -1,58 +1,52 @@
+"""``bayesgan train``."""
+
 import json
 import resource
-import subprocess
-import sys
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from bayesgan.base.files import locked
-
-QUICK = [
-    "--dataset=digits",
-    "--labels=20",
-    "--threads=1",
-    "--set=iterations=10",
-    "--set=generator_width=4",
-    "--set=discriminator_width=4",
-]
+from tests.helpers.commands import bayesgan, refused
+from tests.helpers.quick import DIGITS, QUICK
 
 
-def bayesgan(*arguments: str, cwd: Path, file_limit: int | None = None) -> subprocess.CompletedProcess[str]:
-    def limit() -> None:
-        if file_limit is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
-
-    return subprocess.run(
-        [sys.executable, "-m", "bayesgan", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-        preexec_fn=limit,
-    )
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def refused(*arguments: str, cwd: Path) -> str:
-    """The one sentence of a command that is refused."""
-    done = bayesgan(*arguments, cwd=cwd)
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr
+@pytest.fixture
+def copied(known: Path, here: Path) -> Path:
+    """A finished run in the folder to work in, to go on with or to spoil."""
+    return Path(shutil.copytree(known, here / "run"))
 
 
-def test_train_prints_the_labelled_set_and_the_error_and_goes_on(tmp_path: Path) -> None:
-    done = bayesgan("train", *QUICK, "--out", "run", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert summary["labelled_sha256"] in done.stderr
-    assert f"{summary['test_errors']} errors on 500 test images" in done.stdout
+def test_train_prints_the_labelled_set_and_the_error_and_goes_on(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = bayesgan(capsys, "train", *DIGITS, "--out", "run")
+    assert done.code == 0, done.errors
+    summary = json.loads((here / "run" / "summary.json").read_text())
+    assert summary["labelled_sha256"] in done.errors
+    assert f"{summary['test_errors']} errors on 500 test images" in done.output
     wanted = (
         "dataset method preset labels subset labelled_sha256 seed iterations samples test_size test_errors test_error"
     )
     assert set(f"{wanted} seconds seconds_per_epoch threads".split()) <= set(summary)
-    again = bayesgan("train", "--resume", "run", cwd=tmp_path)
-    assert again.stdout == done.stdout
+    again = bayesgan(capsys, "train", "--resume", "run")
+    assert again.output == done.output
+
+
+def test_the_folder_is_named_after_the_task(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = bayesgan(capsys, "train", *DIGITS, "--method=supervised", "--subset=2", "--seed=3")
+    assert done.code == 0, done.errors
+    assert [path.name for path in here.iterdir()] == ["digits-20-supervised-subset2-seed3"]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +55,7 @@ def test_train_prints_the_labelled_set_and_the_error_and_goes_on(tmp_path: Path)
         (["--dataset=mnist", "--data-dir=nowhere"], "bayesgan data get mnist"),
         (["--labels=many"], "neither a whole number nor 'all'"),
         (["--dataset=digits", "--labels=9999"], "9999 labelled images cannot be had"),
-        (["--dataset=digits", "--set=nonsense=1"], "Setting nonsense"),
+        (["--dataset=digits", "--set=nonsense=1"], "There is no setting 'nonsense'"),
         (["--dataset=digits", "--set=temperature"], "not of the form NAME=VALUE"),
         (["--dataset=digits", "--set=temperature=hot"], "Setting temperature cannot be 'hot'"),
         (["--dataset=digits", "--set=iterations=ten"], "Setting iterations cannot be 'ten'"),
@@ -70,8 +64,8 @@ def test_train_prints_the_labelled_set_and_the_error_and_goes_on(tmp_path: Path)
         (["--resume=nowhere", "--set=temperature=0"], "leave out --set"),
         (["--resume=nowhere", "--seed=0"], "leave out --seed"),
         (["--dataset=digits", "--prior=wide"], "Setting prior_variance cannot be 'wide'"),
-        (["--dataset=digits", "--set=preset=x"], "Setting preset"),
-        (["--dataset=digits", "--set=kind=x"], "Setting kind"),
+        (["--dataset=digits", "--set=preset=x"], "There is no setting 'preset'"),
+        (["--dataset=digits", "--set=kind=x"], "There is no setting 'kind'"),
         (["--dataset=digits", "--set==5"], "not of the form NAME=VALUE"),
         (["--dataset=digits", "--method=dcgan", "--set=burn_in=1000"], "end before the first sample is collected"),
         (["--dataset=digits", "--set=noise_dim=1000000000"], "not enough memory"),
@@ -79,15 +73,19 @@ def test_train_prints_the_labelled_set_and_the_error_and_goes_on(tmp_path: Path)
         (["--dataset=digits", "--device=abacus"], "cannot be used on this machine"),
     ],
 )
-def test_bad_input_gets_one_sentence(tmp_path: Path, arguments: list[str], sentence: str) -> None:
-    assert sentence in refused("train", *arguments, cwd=tmp_path).replace("\n", " ")
-    assert list(tmp_path.iterdir()) == []
+def test_bad_input_gets_one_sentence(
+    here: Path, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sentence in refused(capsys, "train", *arguments)
+    assert list(here.iterdir()) == []
 
 
-def test_temperature_and_prior_are_settings_with_options_of_their_own(tmp_path: Path) -> None:
+def test_temperature_and_prior_are_settings_with_options_of_their_own(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ["--temperature=0", "--prior=flat", "--set=friction=0.4"]
-    assert bayesgan("train", *QUICK, *options, "--out", "run", cwd=tmp_path).returncode == 0
-    changed = json.loads((tmp_path / "run" / "summary.json").read_text())["changed"]
+    assert bayesgan(capsys, "train", *DIGITS, *options, "--out", "run").code == 0
+    changed = json.loads((here / "run" / "summary.json").read_text())["changed"]
     assert {name: changed[name] for name in ("temperature", "prior_variance", "friction")} == {
         "temperature": 0.0,
         "prior_variance": None,
@@ -95,44 +93,81 @@ def test_temperature_and_prior_are_settings_with_options_of_their_own(tmp_path: 
     }
 
 
-def test_two_processes_do_not_train_in_one_folder(tmp_path: Path) -> None:
-    bayesgan("train", *QUICK, "--out", "run", cwd=tmp_path)
-    with locked(tmp_path / "run"):
-        assert "Another process is at work in run" in refused("train", "--resume=run", cwd=tmp_path)
-    assert bayesgan("train", "--resume=run", cwd=tmp_path).returncode == 0
+def test_two_processes_do_not_train_in_one_folder(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with locked(copied):
+        assert "Another process is at work in run" in refused(capsys, "train", "--resume=run")
+    assert bayesgan(capsys, "train", "--resume=run").code == 0
 
 
-def test_another_data_set_or_version_in_the_folder_is_refused(tmp_path: Path) -> None:
-    bayesgan("train", *QUICK, "--out", "run", cwd=tmp_path)
+def test_another_data_set_or_version_in_the_folder_is_refused(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "holds a run with other settings (labelled_sha256, subset" in refused(
-        "train", *QUICK, "--subset=1", "--out=run", cwd=tmp_path
+        capsys, "train", *DIGITS, "--subset=1", "--out=run"
     )
-    config = tmp_path / "run" / "config.json"
+    config = copied / "config.json"
     text = config.read_text()
     config.write_text(text.replace('"version": "', '"version": "9'))
-    assert "was made by bayesgan 9" in refused("train", "--resume=run", cwd=tmp_path)
+    assert "was made by bayesgan 9" in refused(capsys, "train", "--resume=run")
     config.write_text(text.replace('"dataset": "digits"', '"dataset": "mnist"'))
-    assert "mnist" in refused("train", "--resume=run", "--data-dir=nowhere", cwd=tmp_path)
+    assert "mnist" in refused(capsys, "train", "--resume=run", "--data-dir=nowhere")
 
 
-def test_a_full_disk_gets_a_sentence_and_nothing_is_lost(tmp_path: Path) -> None:
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_gets_a_sentence_and_nothing_is_lost(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A limit on the size of files stands for the disk: the checkpoint no longer fits, the rest stays as it was."""
-    bayesgan("train", *QUICK, "--out", "run", cwd=tmp_path)
-    before = (tmp_path / "run" / "checkpoint.safetensors").read_bytes()
-    done = bayesgan("train", *QUICK, "--out", "full", cwd=tmp_path, file_limit=100_000)
-    assert done.returncode == 2
-    assert "Cannot write" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not list((tmp_path / "full").rglob(".partial*"))
-    done = bayesgan("train", "--resume", "full", cwd=tmp_path)
-    assert done.returncode == 0
-    assert (tmp_path / "run" / "checkpoint.safetensors").read_bytes() == before
+    before = (copied / "checkpoint.safetensors").read_bytes()
+    with largest_file(100_000):
+        assert "Cannot write" in refused(capsys, "train", *DIGITS, "--out", "full")
+    assert not list(Path("full").rglob(".partial*"))
+    done = bayesgan(capsys, "train", "--resume", "full")
+    assert done.code == 0
+    assert (copied / "checkpoint.safetensors").read_bytes() == before
 
 
-def test_presets_are_printed_whole(tmp_path: Path) -> None:
-    printed = json.loads(bayesgan("presets", cwd=tmp_path).stdout)
-    assert set(printed) == {"paper", "fast"}
-    assert printed["paper"]["bayesgan on mnist"]["generators"] == 10
-    assert "layer_noise" in printed["paper"]["dcgan"]
-    assert list(json.loads(bayesgan("presets", "fast", cwd=tmp_path).stdout)) == ["fast"]
-    assert "'slow' is not a preset" in refused("presets", "slow", cwd=tmp_path)
+# Pictures of one's own
+
+
+def test_train_on_own_pictures(pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(pictures / "train", tmp_path / "train")
+    (tmp_path / "train" / "3" / "broken.png").touch()
+    for number in range(12):
+        (tmp_path / "train" / "0" / f"{number}.txt").touch()
+    done = bayesgan(capsys, "train", "--images", tmp_path / "train", *QUICK, "--out", tmp_path / "run")
+    assert done.code == 0, done.errors
+    assert "1287 training images, 50 of them labelled" in done.errors  # ten are held out
+    assert "Tested on 10 pictures held out" in done.errors
+    assert "8×8 pixels, grey; settings: preset fast as for digits" in done.errors
+    assert "3/broken.png: empty file\n  12 files: not named like a picture\n" in done.errors
+    assert f"(all of it is in {tmp_path / 'run' / 'skipped.txt'})" in done.errors
+    listed = (tmp_path / "run" / "skipped.txt").read_text().splitlines()
+    assert (len(listed), listed[0]) == (13, "3/broken.png: empty file")
+    assert "errors on 10 test images" in done.output
+    again = bayesgan(capsys, "train", "--resume", tmp_path / "run")
+    assert again.output == done.output
+    (tmp_path / "train" / "4" / "000999.png").write_bytes(
+        (tmp_path / "train" / "unlabelled" / "000000.png").read_bytes()
+    )
+    assert "other settings" in refused(capsys, "train", "--resume", tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--images=nowhere"], "is not a folder"),
+        (["--images=nowhere", "--labels=20"], "--labels is for the known image sets"),
+        (["--images=nowhere", "--dataset=digits"], "--dataset is for the known image sets"),
+        (["--dataset=digits", "--size=16"], "--size is for your own pictures"),
+        (["--dataset=digits", "--labels-file=x.csv"], "--labels-file is for your own pictures"),
+        (["--images=nowhere", "--size=4"], "greater than or equal to 8"),
+    ],
+)
+def test_options_that_do_not_fit(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sentence in refused(capsys, "train", *arguments)

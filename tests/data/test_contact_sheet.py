@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from bayesgan.data.contact_sheet import GAP, SMALLEST_SIDE, draw_panels, panel
+from bayesgan.data.contact_sheet import CAPTION, ENLARGED_SIDE, GAP, draw_panels, draw_sheet, panel
 
 
 def drawn(*shape: int) -> torch.Tensor:
@@ -12,7 +12,7 @@ def drawn(*shape: int) -> torch.Tensor:
 
 
 def test_large_pictures_stand_in_rows_with_white_gaps() -> None:
-    side = SMALLEST_SIDE
+    side = ENLARGED_SIDE
     pictures = drawn(2, 3, 1, side, side + 1)
     image = panel(pictures)
     assert image.mode == "L"
@@ -39,3 +39,17 @@ def test_colours_are_kept_in_the_file(tmp_path: Path) -> None:
         assert (image.format, image.mode) == ("PNG", "RGB")
         np.testing.assert_array_equal(np.asarray(image), pictures[0, 0].permute(1, 2, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["panels.png"]
+
+
+def test_a_sheet_has_every_picture_with_dark_text_below_it(tmp_path: Path) -> None:
+    pictures = drawn(3, 1, 28, 28).numpy()
+    draw_sheet(pictures, ["1", "2", "3"], tmp_path / "sheet.png", columns=2)
+    with Image.open(tmp_path / "sheet.png") as image:
+        pixels = np.asarray(image.convert("L"))
+    step_x, step_y = 56 + 2 * GAP, 56 + CAPTION + 2 * GAP
+    assert pixels.shape == (2 * step_y, 2 * step_x)
+    for number, picture in enumerate(pictures[:, 0]):
+        top, left = number // 2 * step_y + GAP, number % 2 * step_x + GAP
+        np.testing.assert_array_equal(pixels[top : top + 56, left : left + 56], picture.repeat(2, 0).repeat(2, 1))
+        assert pixels[top + 56 : top + 56 + CAPTION, left : left + 56].min() < 100
+    assert (pixels[step_y:, step_x:] == 255).all()  # there is no fourth

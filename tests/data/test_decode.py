@@ -1,7 +1,5 @@
 """Any file may be given for a picture."""
 
-import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +8,7 @@ from PIL import Image
 from PIL.ImageFile import ImageFile
 
 from bayesgan.data.decode import Header, UnreadableError, decoded, each, header, picture, pixels
+from tests.helpers.own_folders import enormous
 
 RAMP = np.arange(120, dtype=np.uint8).reshape(10, 12)
 COLOURS = np.stack([RAMP, 255 - RAMP, 2 * RAMP], -1)
@@ -17,18 +16,6 @@ COLOURS = np.stack([RAMP, 255 - RAMP, 2 * RAMP], -1)
 
 def saved(path: Path, array: np.ndarray, **options: object) -> Path:
     Image.fromarray(array).save(path, **options)  # type: ignore[arg-type]
-    return path
-
-
-def enormous(path: Path, side: int) -> Path:
-    """A PNG that says it has ``side`` × ``side`` pixels, of a few bytes."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0))
-    body = chunk(b"IDAT", zlib.compress(b"\0" * 1000)) + chunk(b"IEND", b"")
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + head + body)
     return path
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.data import download
-from bayesgan.data.download import File
+from bayesgan.data.download import RemoteFile
 from tests.helpers.server import Server, serving
 
 CONTENT = bytes(range(256)) * 4000  # a megabyte
@@ -20,11 +20,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield running
 
 
-def file(*urls: str) -> File:
-    return File("file", urls, len(CONTENT), hashlib.md5(CONTENT).hexdigest())
+def file(*urls: str) -> RemoteFile:
+    return RemoteFile("file", urls, len(CONTENT), hashlib.md5(CONTENT).hexdigest())
 
 
-def fetch(wanted: File, folder: Path, **options: Any) -> Path:
+def fetch(wanted: RemoteFile, folder: Path, **options: Any) -> Path:
     return download.fetch(wanted, folder, **{"timeout": 0.3, "pause": 0.01, "tries": 3} | options)
 
 

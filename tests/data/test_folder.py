@@ -10,9 +10,7 @@ from PIL import Image
 from bayesgan.base.errors import BayesganError
 from bayesgan.data.decode import Header
 from bayesgan.data.folder import OwnImages, chosen_shape, held_out, read, similar
-from bayesgan.data.labels import labelled_set
-from tests.data.test_decode import enormous
-from tests.helpers.own_folders import class_folders, pictures
+from tests.helpers.own_folders import class_folders, enormous, pictures
 
 
 def test_class_folders(tmp_path: Path) -> None:
@@ -159,23 +157,3 @@ def test_what_is_held_out_mostly_stays_so_when_more_is_labelled() -> None:
     assert (before & after).sum() >= 16  # any new one has a chance of a fifth, and pushes out one at most
     shuffled = np.random.default_rng(0).permutation(200)  # wherever the files are
     assert np.array_equal(held_out(few[shuffled], 0.2, images[shuffled]), before[shuffled])
-
-
-def test_a_known_set_written_as_folders_is_read_back(tmp_path: Path) -> None:
-    from bayesgan.data.images import load
-    from bayesgan.data.labels import LabelledImages
-    from bayesgan.data.write import write_folders
-
-    images = load("digits", Path())
-    labelled = labelled_set("digits", images.train_labels, 40, 0)
-    train, test = write_folders(LabelledImages(images, labelled), tmp_path)
-    found = read(OwnImages(str(train), test_images=str(test)))
-    assert found.images.classes == images.classes
-    shown = np.flatnonzero(found.images.train_labels >= 0)
-    numbers = [int(Path(found.files[index]).stem) for index in shown]
-    assert sorted(numbers) == labelled.indices.tolist()
-    assert np.array_equal(found.images.train[shown], images.train[numbers])
-    assert np.array_equal(found.images.train_labels[shown], images.train_labels[numbers])
-    assert sorted(found.images.test_labels.tolist()) == sorted(images.test_labels.tolist())
-    with pytest.raises(BayesganError, match="is not empty"):
-        write_folders(LabelledImages(images, labelled), tmp_path)

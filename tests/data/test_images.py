@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.data.names import IMAGE_SETS, ImageSetName
 from bayesgan.data.images import Images, load
-from bayesgan.data.names import default_folder
+from bayesgan.data.names import IMAGE_SETS, ImageSetName
 from tests.helpers.real import real
 
 Split = Literal["test", "validation"]
@@ -56,14 +55,6 @@ def _contents(images: np.ndarray) -> set[bytes]:
 def test_missing_files_say_how_to_get_them(name: ImageSetName, split: Split, tmp_path: Path) -> None:
     with pytest.raises(BayesganError, match=rf"missing: run `bayesgan data get {name}`.*--data-dir or BAYESGAN_DATA"):
         load(name, tmp_path, split)
-
-
-def test_default_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BAYESGAN_DATA", "somewhere")
-    assert default_folder() == Path("somewhere")
-    for value in ("", None):
-        monkeypatch.setenv("BAYESGAN_DATA", value) if value is not None else monkeypatch.delenv("BAYESGAN_DATA")
-        assert default_folder() == Path.home() / ".cache" / "bayesgan"
 
 
 def test_images_cannot_be_exchanged() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.data import cifar10, sources
-from bayesgan.data.download import File
+from bayesgan.data.download import RemoteFile
 from bayesgan.data.sources import CIFAR10_BINARY, MNIST, SVHN, get, unpack
 from tests.helpers.server import Server, serving
 
@@ -123,7 +123,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(cifar10, "PIXELS", SIZE - 1)
     with serving(content) as running:
         checksum = hashlib.md5(content).hexdigest()
-        monkeypatch.setattr(sources, "CIFAR10", File("a.tar.gz", (running.url(),), len(content), checksum))
+        monkeypatch.setattr(sources, "CIFAR10", RemoteFile("a.tar.gz", (running.url(),), len(content), checksum))
         yield running
 
 
@@ -143,7 +143,7 @@ def test_get_cifar10(server: Server, tmp_path: Path) -> None:
 
 def test_get_files(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checksum = hashlib.md5(server.content).hexdigest()
-    files = tuple(File(name, (server.url(),), len(server.content), checksum) for name in ("a", "b"))
+    files = tuple(RemoteFile(name, (server.url(),), len(server.content), checksum) for name in ("a", "b"))
     monkeypatch.setattr(sources, "MNIST", files)
     reports: set[str] = set()
     get("mnist", tmp_path / "data", lambda file, done: reports.add(file.name))

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from bayesgan.data.synthetic import NAMES, synthetic
-from bayesgan.data.names import SyntheticName
+from bayesgan.data.names import SYNTHETIC_SETS, SyntheticName
+from bayesgan.data.synthetic import synthetic
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SYNTHETIC_SETS)
 def test_standardised_deterministic_and_two_dimensional(name: SyntheticName) -> None:
     data = synthetic(name, 20, 3000, seed=1)
     assert data.train.shape == data.test.shape == (3000, 20)

@@ -1,22 +1,27 @@
-"""The classifier: labels, vectors and images of every kind."""
+"""The classifier: labels, vectors and images of every kind, and scikit-learn's machinery."""
 
 # ruff: noqa: N806 - X is scikit-learn's name for the points
 
 import doctest
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesgan import BayesGANClassifier, BayesganError
 from bayesgan.estimator import classifier
+from bayesgan.settings.compose import image_settings
 from bayesgan.settings.settings import ImageSettings
 from tests.helpers.fitted import SMALL, TINY_IMAGES, hidden, quick, small_digits, three_blobs
 
@@ -188,8 +193,8 @@ def test_every_method_takes_vectors(method: str, blobs: tuple[np.ndarray, ...], 
     model = quick(method=method, settings=None).fit(X, y)
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(1), 1.0)
-    assert (model.posterior_.settings.generators == 0) == (method == "supervised")
-    assert model.posterior_.settings.clip == (0.03 if method == "wdcgan" else None)
+    assert (model.posterior_.settings.populations.generators == 0) == (method == "supervised")
+    assert model.posterior_.settings.sampler.clip == (0.03 if method == "wdcgan" else None)
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(BayesGANClassifier.load(tmp_path / "model").predict_proba(X), probabilities)
 
@@ -197,7 +202,12 @@ def test_every_method_takes_vectors(method: str, blobs: tuple[np.ndarray, ...], 
 def test_the_papers_preset_takes_vectors_too(blobs: tuple[np.ndarray, ...]) -> None:
     X, _, y = blobs
     settings = quick(preset="paper", settings=None).fit(X, y).posterior_.settings
-    assert (settings.generators, settings.replicas, settings.dynamics, settings.iterations) == (10, 2, "plain", 12)
+    assert (
+        settings.populations.generators,
+        settings.populations.replicas,
+        settings.sampler.dynamics,
+        settings.length.iterations,
+    ) == (10, 2, "plain", 12)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +216,7 @@ def test_the_papers_preset_takes_vectors_too(blobs: tuple[np.ndarray, ...]) -> N
         ({"method": "svm"}, "'svm' is not a method"),
         ({"preset": "slow"}, "'slow' is not a preset"),
         ({"settings": {"hidden": 0}}, "Setting hidden"),
-        ({"settings": {"generator_width": 8}}, "Setting generator_width"),
+        ({"settings": {"generator_width": 8}}, "no setting 'generator_width'"),
         ({"iterations": 0}, "Setting iterations"),
         ({"device": "abacus"}, "'abacus' cannot be used"),
     ],
@@ -277,3 +287,58 @@ def test_what_is_no_such_image_is_refused(digits: tuple[np.ndarray, np.ndarray])
         vectors.predict(images)
     with pytest.raises(ValueError, match="too large beside those of fit"):
         vectors.predict(np.full((1, 64), 1e300))
+
+
+# scikit-learn's machinery: its checks, pipelines and searches
+
+
+def cannot_hold(_: BayesGANClassifier) -> dict[str, str]:
+    return {
+        "check_classifiers_classes": "it takes -1 for a class, as for all but scikit-learn's own semi-supervised "
+        "classifiers: here a point with -1 has no label",
+    }
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    [BayesGANClassifier(iterations=25, settings=SMALL | {"generator_rate": 0.02, "discriminator_rate": 0.02})],
+    expected_failed_checks=cannot_hold,
+    xfail_strict=True,
+)
+def test_scikit_learns_checks(estimator: BayesGANClassifier, check: Callable[[BayesGANClassifier], None]) -> None:
+    check(estimator)
+
+
+def test_pipelines_and_grid_searches_take_it() -> None:
+    images, truth = small_digits()
+    rows, y = images.reshape(60, 64), hidden(truth, 8)
+    pipeline = make_pipeline(MinMaxScaler((0.0, 1.0)), quick(settings=TINY_IMAGES, image_shape=(8, 8)))
+    grid = GridSearchCV(
+        pipeline,
+        {"bayesganclassifier__iterations": np.array([4, 12]), "bayesganclassifier__method": ["bayesgan"]},
+        cv=StratifiedKFold(2),
+        error_score="raise",
+    ).fit(rows, y)
+    best = grid.best_estimator_[-1]
+    assert best.posterior_.settings.length.iterations == grid.best_params_["bayesganclassifier__iterations"]
+    preset = image_settings("fast", "bayesgan", "digits", iterations=best.posterior_.settings.length.iterations)
+    assert best.posterior_.settings.length.burn_in == preset.length.burn_in
+    assert grid.predict(rows).shape == (60,)
+    of_labelled = 12 * grid.cv_results_["split0_test_score"]  # of a half there are so many; 30 with the others
+    np.testing.assert_allclose(of_labelled, of_labelled.round())
+    copy = clone(best)
+    assert copy.get_params() == best.get_params()
+    assert not hasattr(copy, "posterior_")
+
+
+def test_a_search_over_names_of_classes_takes_folds_that_are_not_sorted_by_class() -> None:
+    X, truth, _ = three_blobs()
+    y = np.array([-1 if label == -1 else "abc"[label] for label in hidden(truth, 8)], object)
+    folds = KFold(2, shuffle=True, random_state=0)
+    grid = GridSearchCV(quick(), {"iterations": [4, 12]}, cv=folds, error_score="raise").fit(X, y)
+    assert grid.classes_.tolist() == ["a", "b", "c"]
+    assert set(grid.predict(X)) <= {"a", "b", "c"}
+
+
+def test_the_check_that_cannot_hold_is_named_in_the_docstring() -> None:
+    for name in cannot_hold(BayesGANClassifier()):
+        assert name in str(BayesGANClassifier.__doc__)

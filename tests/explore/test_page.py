@@ -1,21 +1,28 @@
-"""The page in a real browser, as a person uses it."""
+"""The page: by itself, and in a real browser."""
 
+import gc
 import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
+import urllib.request
+import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
-from bayesgan.runs.images import Task, Training
+from bayesgan.base.errors import BayesganError
+from bayesgan.explore import html as page_html
+from bayesgan.explore.answers import Explorer
+from tests.helpers.processes import free_port
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -23,25 +30,52 @@ if TYPE_CHECKING:
 CHROMIUM = shutil.which("chromium")
 PATIENCE = 60_000  # milliseconds: other things may run beside the tests
 
-pytest.importorskip("gradio", reason="Gradio is not installed")
-pytest.importorskip("playwright", reason="Playwright is not installed")
-pytestmark = [
-    pytest.mark.usefixtures("one_thread"),
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
+gradio = pytest.importorskip("gradio", reason="Gradio is not installed")
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def trained(folder: Path) -> Path:
-    overrides = {"iterations": 40, "burn_in": 20, "thin": 10, "generators": 2, "discriminators": 2}
-    overrides |= {"generator_width": 8, "discriminator_width": 8}
-    Training(Task("digits", 50, overrides=overrides), folder, folder, torch.device("cpu")).train()
-    return folder
+def test_questions_that_come_at_once_get_the_answers_of_questions_one_by_one(explorer: Explorer) -> None:
+    from bayesgan.explore.page import answered
+
+    ask = answered(explorer.generated)
+    questions = [([number % 4], 6, number) for number in range(24)]
+    alone = [explorer.generated(*question) for question in questions]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda question: ask(*question), questions)) == alone
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def test_a_question_that_cannot_be_answered_gets_its_sentence() -> None:
+    from bayesgan.explore.page import answered
+
+    def ask(what: str) -> str:
+        raise BayesganError(f"Nobody knows <{what}>.")
+
+    assert answered(ask)("why") == page_html.sentence("Nobody knows <why>.")
+
+
+def test_a_tab_that_cannot_be_filled_has_the_sentence(explorer: Explorer) -> None:
+    from bayesgan.explore.page import page
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # Gradio leaves event loops to the garbage collector
+        blocks = page(Explorer(explorer.posterior, BayesganError("mnist is missing.")), "a run")
+        texts = [block.value for block in blocks.blocks.values() if isinstance(block, gradio.HTML)]
+        del blocks
+        gc.collect()
+    assert texts.count(page_html.sentence("mnist is missing.")) == 2
+
+
+def test_a_port_that_is_taken_is_a_sentence(explorer: Explorer) -> None:
+    from bayesgan.explore.page import launch
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(BayesganError, match="give another --port"):
+            launch(explorer, "a run", "127.0.0.1", taken.getsockname()[1], print)
+
+
+# In a real browser, as a person uses it
 
 
 class Server:
@@ -69,16 +103,29 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    started = Server(trained(tmp_path_factory.mktemp("page") / "run"))
+def server(run: Path, explorer: Explorer) -> Iterator[Server]:
+    started = Server(run)
     yield started
     started.stop()
     assert not list(started.log.parent.glob("bayesgan-explore-*"))  # nothing uploaded is left
 
 
+def test_the_command_serves_the_page_until_it_is_stopped(server: Server) -> None:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with direct.open(server.address) as answer:
+        assert answer.status == HTTPStatus.OK
+        assert "run – bayesgan" in answer.read().decode()
+    assert server.process.poll() is None
+
+
 @pytest.fixture(scope="module")
-def page(server: Server) -> Iterator["Page"]:
+def page(request: pytest.FixtureRequest) -> Iterator["Page"]:
+    pytest.importorskip("playwright", reason="Playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
     from playwright.sync_api import sync_playwright
+
+    server: Server = request.getfixturevalue("server")
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])

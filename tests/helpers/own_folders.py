@@ -1,5 +1,7 @@
 """Folders of small pictures, in the forms that people have them in."""
 
+import struct
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,3 +33,15 @@ def flat(folder: Path, text: str) -> OwnImages:
     pictures(folder, [f"{number:02d}.png" for number in range(12)])
     (folder / "labels.csv").write_text(text)
     return OwnImages(str(folder), str(folder / "labels.csv"))
+
+
+def enormous(path: Path, side: int) -> Path:
+    """A PNG that says it has ``side`` × ``side`` pixels, of a few bytes."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0))
+    body = chunk(b"IDAT", zlib.compress(b"\0" * 1000)) + chunk(b"IEND", b"")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + head + body)
+    return path

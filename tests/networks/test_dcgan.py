@@ -1,38 +1,18 @@
 """The DCGAN pair against networks put together from torch's own layers, in double precision."""
 
-import math
-from functools import partial
-
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
-from torch.nn import functional
 
-from bayesgan.networks import layers
 from bayesgan.networks.dcgan import Discriminator, Generator, Shape
-from bayesgan.networks.layers import (
-    Convolution,
-    GaussianNoise,
-    MinibatchDiscrimination,
-    TransposedConvolution,
-    channels_last,
-)
+from bayesgan.networks.layers import GaussianNoise
 from bayesgan.sampler.population import Population
-from bayesgan.sampler.sghmc import noise_seeds
 from bayesgan.settings.names import Normalisation
 from tests.helpers.plain_networks import Plain, PlainDiscriminator, PlainGenerator, statistics_of, with_weights
+from tests.helpers.tensors import pixels, rng
 
 SHAPES: list[Shape] = [(1, 8, 8), (1, 28, 28), (3, 32, 32), (3, 50, 50), (2, 9, 13)]
 NOISE_DIM, CLASSES = 5, 3
-
-
-def rng(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def pixels(number: int, shape: Shape, seed: int = 0) -> Tensor:
-    return torch.rand(number, *shape, dtype=torch.double, generator=rng(seed)) * 2 - 1
 
 
 def pair(kind: str, shape: Shape, width: int = 2) -> tuple[nn.Module, Plain]:
@@ -183,48 +163,35 @@ def test_every_layer_of_the_discriminator_and_only_in_training_gets_noise_of_the
     assert all(torch.equal(before, after) for before, after in added)
 
 
-def test_noise_comes_from_the_named_stream_alone() -> None:
-    population = Population(noisy())
+def test_noise_has_the_seed_of_its_chain_and_nothing_else() -> None:
+    population, quiet = Population(noisy()), Population(Discriminator((1, 8, 8), CLASSES, 2))
     theta, images = population.initial(2, rng()), pixels(4, (1, 8, 8)).float().expand(2, -1, -1, -1, -1)
-    stream = rng(5)
-    population.draw_noise_from(partial(noise_seeds, stream))
+    seeds = torch.tensor([5, 6])
     outside = torch.get_rng_state()
-    first, second = population(theta, images), population(theta, images)
-    stream.manual_seed(5)
-    again = population(theta, images)
+    first, second = population(theta, images, seeds=seeds), population(theta, images, seeds=seeds + 10)
+    again = population(theta, images, seeds=seeds)
     assert torch.equal(torch.get_rng_state(), outside)
     assert torch.equal(first, again)
-    assert not torch.equal(first, second)
+    for chain in range(2):
+        assert not torch.equal(first[chain], second[chain])
+        assert torch.equal(population(theta[[chain]], images[[chain]], seeds=seeds[[chain]])[0], first[chain])
+    assert torch.equal(population(theta, images), quiet(theta, images))  # without seeds there is none
 
 
 def test_statistics_are_those_of_training_and_predictions_have_no_noise() -> None:
     quiet, population = Population(Discriminator((1, 8, 8), CLASSES, 2)), Population(noisy())
-    stream = rng(5)
-    population.draw_noise_from(partial(noise_seeds, stream))
     theta, images = population.initial(2, rng()), pixels(4, (1, 8, 8)).float().expand(2, -1, -1, -1, -1)
-    statistics = population.statistics(theta, images)
+    seeds = torch.tensor([5, 6])
+    statistics = population.statistics(theta, images, seeds)
     assert not torch.equal(statistics, quiet.statistics(theta, images))
-    before = stream.get_state()
+    assert torch.equal(population.statistics(theta, images), quiet.statistics(theta, images))
     assert torch.equal(population(theta, images, statistics), quiet(theta, images, statistics))
-    assert torch.equal(stream.get_state(), before)
-    assert not torch.equal(population(theta, images), quiet(theta, images))  # which is no matter of modes left behind
+    assert torch.equal(population(theta, images, statistics, seeds), quiet(theta, images, statistics))
+    # Which is no matter of modes left behind.
+    assert not torch.equal(population(theta, images, seeds=seeds), quiet(theta, images))
 
 
 # Minibatch discrimination
-
-
-def test_minibatch_discrimination_is_a_double_loop_over_the_batch() -> None:
-    """o(xᵢ)_b = Σ_{j≠i} exp(−‖M_{i,b} − M_{j,b}‖₁)/(n−1), M = T f(x), and a linear function of o as the logit."""
-    module = MinibatchDiscrimination(6).double()
-    features = torch.randn(4, 6, dtype=torch.double, generator=rng())
-    kernels = (features @ module.kernels.weight.T).view(4, 32, 5)
-    for i, logit in enumerate(module(features)):
-        closeness = torch.zeros(32, dtype=torch.double)
-        for j in range(4):
-            for b in range(32):
-                if i != j:
-                    closeness[b] += math.exp(-(kernels[i, b] - kernels[j, b]).abs().sum().item()) / 3
-        torch.testing.assert_close(logit, module.closeness.weight @ closeness)
 
 
 def test_minibatch_discrimination_moves_being_real_but_not_the_classes() -> None:
@@ -261,60 +228,3 @@ def test_minibatch_discrimination_beside_batch_norm_has_the_gradient_of_the_netw
         nn.utils.vector_to_parameters(theta[chain].detach(), network.parameters())
         parts = torch.autograd.grad(network(images[chain]).square().sum(), list(network.parameters()))
         torch.testing.assert_close(gradient[chain], torch.cat([part.flatten() for part in parts]))
-
-
-@pytest.mark.parametrize("size", [(4, 4), (3, 4), (2, 2)])
-@pytest.mark.parametrize("kernel", [3, 5])
-def test_convolutions_by_matrix_products_are_convolutions(
-    size: tuple[int, int], kernel: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Both ways round, with gradients, against torch's own kernels in double precision."""
-    monkeypatch.setattr(layers, "MANY", 1)
-    images = torch.randn(3, 4, *size, dtype=torch.double, generator=rng(), requires_grad=True)
-    weight = torch.randn(5, 4, kernel, kernel, dtype=torch.double, generator=rng(1), requires_grad=True)
-    down = Convolution(4, 5, kernel, stride=2, padding=kernel // 2, bias=False)
-    ours = functional_call(down, {"weight": weight}, images)
-    theirs = functional.conv2d(images, weight, stride=2, padding=kernel // 2)
-    same_with_gradients(ours, theirs, images, weight)
-    for extra in (0, 1):
-        up = TransposedConvolution(5, 4, kernel, stride=2, padding=kernel // 2, output_padding=extra, bias=False)
-        maps = ours.detach().clone().requires_grad_()
-        again = functional_call(up, {"weight": weight}, maps)
-        expected = functional.conv_transpose2d(maps, weight, stride=2, padding=kernel // 2, output_padding=extra)
-        same_with_gradients(again, expected, maps, weight)
-
-
-def same_with_gradients(ours: Tensor, theirs: Tensor, *inputs: Tensor) -> None:
-    """Equal values, and equal gradients of a random sum of them."""
-    torch.testing.assert_close(ours, theirs)
-    direction = torch.randn(theirs.shape, dtype=torch.double, generator=rng(2))
-    torch.testing.assert_close(
-        torch.autograd.grad(ours, inputs, direction), torch.autograd.grad(theirs, inputs, direction)
-    )
-
-
-@pytest.mark.parametrize("channels", [1, 3])
-def test_the_layout_of_images_changes_no_value_and_is_kept_by_convolutions(channels: int) -> None:
-    images = torch.randn(4, channels, 7, 6, generator=rng(), requires_grad=True)
-    arranged = channels_last(images)
-    same_with_gradients(arranged.double(), images.double(), images)
-    maps = nn.Conv2d(channels, 8, 3)(arranged)
-    assert maps.is_contiguous(memory_format=torch.channels_last)
-    assert not maps.is_contiguous()
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("sides", [(8, 12), (7, 8), (28, 28)])
-def test_layers_of_grey_images_are_torchs_own(sides: tuple[int, int], bias: bool) -> None:
-    """Outputs and all gradients, in double precision, whichever form is computed."""
-    images = torch.randn(3, 1, *sides, dtype=torch.double, generator=rng(), requires_grad=True)
-    down = Convolution(1, 5, 5, stride=2, padding=2, bias=bias).double()
-    form = partial(functional.conv2d, images, down.weight, down.bias, stride=2, padding=2)
-    same_with_gradients(down(images), form(), images, *down.parameters())
-    same_with_gradients(down(images.detach()), form(), *down.parameters())
-    extra = ((sides[0] + 1) % 2, (sides[1] + 1) % 2)
-    up = TransposedConvolution(5, 1, 5, stride=2, padding=2, output_padding=extra, bias=bias).double()
-    maps = form().detach().requires_grad_()
-    back = functional.conv_transpose2d(maps, up.weight, up.bias, stride=2, padding=2, output_padding=extra)
-    assert back.shape[2:] == sides
-    same_with_gradients(up(maps), back, maps, *up.parameters())

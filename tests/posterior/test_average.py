@@ -1,7 +1,6 @@
 """The model average against probabilities of K+1 classes, one network and one image at a time."""
 
 import itertools
-from pathlib import Path
 
 import pytest
 import torch
@@ -10,16 +9,12 @@ from torch import Tensor, nn
 from bayesgan.networks.dcgan import Discriminator, Shape
 from bayesgan.posterior import average
 from bayesgan.posterior.average import ModelAverage
-from bayesgan.posterior.samples import SampleSet
 from bayesgan.sampler.population import Population
 from tests.helpers.plain_networks import PlainDiscriminator, set_statistics, with_weights
+from tests.helpers.tensors import rng
 
 SHAPE: Shape = (1, 8, 8)
 CLASSES, CHAINS = 3, 2
-
-
-def rng(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 IMAGES = torch.randint(0, 256, (7, *SHAPE), dtype=torch.uint8, generator=rng(0))
@@ -34,12 +29,11 @@ def population(seed: int) -> tuple[Tensor, Tensor]:
     return theta, POPULATION.statistics(theta, seen)
 
 
-def filled(folder: Path, iterations: list[int]) -> SampleSet:
-    samples = SampleSet(folder)
+def averaged(*iterations: int) -> ModelAverage:
+    found = ModelAverage(POPULATION, CLASSES, IMAGES)
     for iteration in iterations:
-        theta, statistics = population(iteration)
-        samples.append(iteration, {"discriminators": theta, "discriminator_statistics": statistics})
-    return samples
+        found.add(iteration, *population(iteration))
+    return found
 
 
 def naive(iterations: list[int]) -> tuple[Tensor, Tensor]:
@@ -61,9 +55,9 @@ def naive(iterations: list[int]) -> tuple[Tensor, Tensor]:
     return probabilities / networks, real / networks
 
 
-def test_the_average_is_over_samples_and_chains_with_the_fake_class_removed_from_each(tmp_path: Path) -> None:
-    average = ModelAverage(POPULATION, CLASSES, IMAGES)
-    average.update(filled(tmp_path, [10, 20, 30]), 30)
+def test_the_average_is_over_samples_and_chains_with_the_fake_class_removed_from_each() -> None:
+    average = averaged(10, 20, 30)
+    assert average.included == {10, 20, 30}
     probabilities, real = naive([10, 20, 30])
     torch.testing.assert_close(average.probabilities.float(), probabilities, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(average.real.float(), real, rtol=1e-4, atol=1e-5)
@@ -90,30 +84,15 @@ def test_each_chain_predicts_for_itself() -> None:
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
 def test_how_many_images_are_in_memory_does_not_matter(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, parts = ModelAverage(POPULATION, CLASSES, IMAGES), ModelAverage(POPULATION, CLASSES, IMAGES)
-    whole.add(*population(5))
+    whole.add(5, *population(5))
     monkeypatch.setattr(average, "BATCH", size)
-    parts.add(*population(5))
+    parts.add(5, *population(5))
     torch.testing.assert_close(parts.probabilities, whole.probabilities, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(parts.real, whole.real, rtol=1e-5, atol=1e-6)
 
 
-def test_samples_count_once_and_later_ones_not_yet(tmp_path: Path) -> None:
-    average = ModelAverage(POPULATION, CLASSES, IMAGES)
-    samples = filled(tmp_path, [10, 20, 30])
-    for upto, included in ((9, []), (20, [10, 20]), (20, [10, 20]), (29, [10, 20]), (30, [10, 20, 30])):
-        average.update(samples, upto)
-        assert average.included == set(included)
-        if included:
-            torch.testing.assert_close(average.probabilities.float(), naive(included)[0], rtol=1e-4, atol=1e-5)
-
-
 def test_the_order_of_samples_does_not_matter() -> None:
-    averages = []
-    for order in itertools.permutations([10, 20, 30]):
-        average = ModelAverage(POPULATION, CLASSES, IMAGES)
-        for iteration in order:
-            average.add(*population(iteration))
-        averages.append(average.probabilities)
+    averages = [averaged(*order).probabilities for order in itertools.permutations([10, 20, 30])]
     for each in averages[1:]:
         torch.testing.assert_close(each, averages[0], rtol=1e-12, atol=1e-14)
 
@@ -124,7 +103,7 @@ def test_two_certain_networks_that_disagree_average_to_one_half() -> None:
     biases = POPULATION.named(theta)["logits.bias"]
     biases[0, 0], biases[1, 1] = 1000.0, 50.0
     average = ModelAverage(POPULATION, CLASSES, IMAGES)
-    average.add(theta, POPULATION.statistics(theta, torch.zeros(2, 4, *SHAPE)))
+    average.add(1, theta, POPULATION.statistics(theta, torch.zeros(2, 4, *SHAPE)))
     expected = torch.tensor([0.5, 0.5, 0.0], dtype=torch.double).expand(7, 3)
     torch.testing.assert_close(average.probabilities, expected)
 
@@ -134,7 +113,7 @@ def test_a_sure_fake_still_has_classes() -> None:
     theta = torch.zeros(1, POPULATION.weights)
     POPULATION.named(theta)["logits.bias"][0] = torch.tensor([-1000.0, -1000.0, -1000.0 + torch.log(torch.tensor(2.0))])
     average = ModelAverage(POPULATION, CLASSES, IMAGES)
-    average.add(theta, POPULATION.statistics(theta, torch.zeros(1, 4, *SHAPE)))
+    average.add(1, theta, POPULATION.statistics(theta, torch.zeros(1, 4, *SHAPE)))
     expected = torch.tensor([0.25, 0.25, 0.5], dtype=torch.double).expand(7, 3)
     torch.testing.assert_close(average.probabilities, expected, rtol=1e-4, atol=1e-4)
     assert average.real.max().item() < 1e-300
@@ -145,7 +124,7 @@ def test_networks_without_statistics_can_be_averaged_too() -> None:
     linear = Population(network)
     theta = linear.initial(2, rng(0))
     average = ModelAverage(linear, CLASSES, IMAGES)
-    average.add(theta, torch.zeros(2, 0))
+    average.add(1, theta, torch.zeros(2, 0))
     expected = torch.zeros(7, CLASSES)
     for row in theta:
         nn.utils.vector_to_parameters(row, network.parameters())

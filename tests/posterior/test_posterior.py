@@ -13,52 +13,18 @@ from torch import Tensor
 
 import bayesgan
 from bayesgan.base.errors import BayesganError
-from bayesgan.posterior.posterior import Held, Posterior
-from bayesgan.posterior.samples import Sample, SampleSet
-from bayesgan.runs.images import Task
-from bayesgan.settings.settings import ImageSettings, VectorSettings
+from bayesgan.posterior.posterior import Posterior
+from bayesgan.posterior.samples import Held, SampleSet
+from bayesgan.settings.settings import VectorSettings
 from tests.helpers.plain_networks import PlainDiscriminator, PlainGenerator, set_statistics, with_weights
-
-SHAPE = (1, 8, 8)
-CLASSES = ("no", "yes", "perhaps")
-SETTINGS = ImageSettings(generator_width=2, discriminator_width=2, noise_dim=3, generators=2)
-IMAGES = np.random.default_rng(0).integers(0, 256, (7, 8, 8), np.uint8)
-CPU = torch.device("cpu")
+from tests.helpers.sampled import CLASSES, CPU, IMAGES, SETTINGS, SHAPE, one_network, posterior, sample, saved
+from tests.helpers.tensors import rng
 
 
-def rng(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def sample(seed: int) -> Sample:
-    """Two generators and two discriminators that disagree."""
-    blank = Posterior(SETTINGS, SHAPE, CLASSES, Held({}), CPU)
-    discriminators = 1.5 * blank._discriminator.initial(2, rng(seed))
-    generators = blank._generator.initial(2, rng(seed + 50))
-    seen = torch.rand(2, 20, *SHAPE, generator=rng(seed + 100)) * 2 - 1
-    noise = torch.randn(2, 20, 3, generator=rng(seed + 150))
-    return {
-        "discriminators": discriminators,
-        "discriminator_statistics": blank._discriminator.statistics(discriminators, seen),
-        "generators": generators,
-        "generator_statistics": blank._generator.statistics(generators, noise),
-    }
-
-
-def posterior() -> Posterior:
-    return Posterior(SETTINGS, SHAPE, CLASSES, Held({10: sample(1), 20: sample(2)}), CPU)
-
-
-def one_network() -> Posterior:
-    one = {name: tensor[:1] for name, tensor in sample(1).items()}
-    settings = SETTINGS.model_copy(update={"generators": 1, "discriminators": 1})
-    return Posterior(settings, SHAPE, CLASSES, Held({10: one}), CPU)
-
-
-def plain_probabilities() -> tuple[list[Tensor], list[Tensor]]:
+def plain_probabilities(*seeds: int) -> tuple[list[Tensor], list[Tensor]]:
     """Of each network: class probabilities (n, K) given real, and the probability of being fake (n,)."""
     probabilities, fake = [], []
-    for each in (sample(1), sample(2)):
+    for each in map(sample, seeds):
         for weights, statistics in zip(each["discriminators"], each["discriminator_statistics"], strict=True):
             network = set_statistics(with_weights(PlainDiscriminator(SHAPE, 3, 2), weights), statistics)
             numbers = torch.from_numpy(IMAGES).float()[:, None] / 127.5 - 1
@@ -74,7 +40,7 @@ def entropy(row: Tensor) -> float:
 
 
 def test_predictions_and_their_uncertainty() -> None:
-    probabilities, fake = plain_probabilities()
+    probabilities, fake = plain_probabilities(1, 2)
     average = torch.stack(probabilities).mean(0)
     found = posterior().uncertainty(IMAGES)
     np.testing.assert_allclose(found.probabilities, average, atol=1e-6)
@@ -103,6 +69,44 @@ def test_iteration_gives_each_collected_iteration_by_itself() -> None:
     assert [len(each) for each in parts] == [1, 1]
     mean = np.mean([each.predict_proba(IMAGES) for each in parts], axis=0)
     np.testing.assert_allclose(whole.predict_proba(IMAGES), mean, atol=1e-12)
+
+
+def test_samples_count_once_and_later_ones_not_yet(tmp_path: Path) -> None:
+    samples = SampleSet(tmp_path)
+    for seed in (1, 2, 3):
+        samples.append(10 * seed, sample(seed))
+    model = Posterior(SETTINGS, SHAPE, CLASSES, samples, CPU)
+    average = model.averaging(torch.from_numpy(IMAGES[:, None]))
+    for upto, included in ((9, []), (20, [1, 2]), (20, [1, 2]), (29, [1, 2]), (30, [1, 2, 3]), (None, [1, 2, 3])):
+        model.include(average, upto)
+        assert average.included == {10 * seed for seed in included}
+        if included:
+            expected = torch.stack(plain_probabilities(*included)[0]).mean(0)
+            torch.testing.assert_close(average.probabilities, expected, rtol=0, atol=1e-6)
+    everything = model.averaging(torch.from_numpy(IMAGES[:, None]))
+    model.include(everything)
+    torch.testing.assert_close(everything.probabilities, average.probabilities, rtol=1e-12, atol=1e-14)
+
+
+def test_the_latest_pictures_are_by_the_last_sample_and_then_by_those_before_it() -> None:
+    model = posterior()
+    rows = model.latest(3, 4, seed=5)
+    assert [(row.iteration, row.chain) for row in rows] == [(20, 1), (20, 2), (10, 1)]
+    assert all(row.pictures.shape == (4, *SHAPE) and row.pictures.dtype == torch.uint8 for row in rows)
+    again, other = model.latest(2, 4, seed=5), model.latest(2, 4, seed=6)
+    for row, same, different in zip(rows, again, other, strict=False):
+        assert torch.equal(row.pictures, same.pictures)
+        assert not torch.equal(row.pictures, different.pictures)
+    assert len(model.latest(99, 1, seed=0)) == 4
+
+
+def test_every_generator_of_an_iteration_draws_its_own_noise() -> None:
+    model = posterior()
+    noise = torch.stack([model.noise(3, seed) for seed in (1, 2)])
+    for chain, row in enumerate(model.drawn(20, noise)):
+        assert (row.iteration, row.chain) == (20, chain + 1)
+        expected = model.draw(noise[chain], [(20, chain)])
+        np.testing.assert_array_equal(row.pictures[:, 0].numpy(), expected)
 
 
 def test_generators_take_turns() -> None:
@@ -143,7 +147,7 @@ def test_features_are_the_hidden_layer() -> None:
 
 
 def test_vectors() -> None:
-    settings = VectorSettings(hidden=5, noise_dim=2, generators=1, discriminators=1)
+    settings = VectorSettings.of(hidden=5, noise_dim=2, generators=1, discriminators=1)
     blank = Posterior(settings, (3,), CLASSES, Held({}), CPU)
     theta = blank._discriminator.initial(1, rng(0))
     empty = torch.zeros(1, 0)
@@ -159,11 +163,6 @@ def test_vectors() -> None:
     np.testing.assert_allclose(model.predict_proba(x), logits.softmax(1), atol=1e-5)
     assert model.generate(6).shape == (6, 3)
     assert model.features(x).shape == (4, 3)
-
-
-def test_vectors_have_no_features_to_match() -> None:
-    with pytest.raises(BayesganError, match="no features to match"):
-        Posterior(VectorSettings(feature_matching=True), (3,), CLASSES, Held({}), CPU)
 
 
 @pytest.mark.parametrize(
@@ -193,23 +192,6 @@ def test_what_a_run_does_not_have_is_refused() -> None:
         unlabelled.predict_proba(IMAGES)
 
 
-def saved(folder: Path) -> Path:
-    """A run folder with the samples above."""
-    for iteration, seed in ((10, 1), (20, 2)):
-        SampleSet(folder / "samples").append(iteration, sample(seed))
-    config = Task("digits").identity | {
-        "version": bayesgan.__version__,
-        "settings": SETTINGS.model_dump(mode="json"),
-        "shape": SHAPE,
-        "classes": CLASSES,
-        "labelled_sha256": "",
-        "test_sha256": "",
-        "device": "cpu",
-    }
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
-
-
 def test_load_reads_a_run(tmp_path: Path) -> None:
     loaded = bayesgan.load(saved(tmp_path))
     assert np.array_equal(loaded.predict_proba(IMAGES), posterior().predict_proba(IMAGES))
@@ -237,7 +219,8 @@ def test_a_damaged_config_is_refused(tmp_path: Path, text: str) -> None:
         {"labels": 1.5},
         {"seed": True},
         {"settings": {"generators": 0}},
-        {"settings": {"noise_dim": 10**18}},
+        {"settings": {"populations": {"discriminators": 0}}},
+        {"settings": {"networks": {"noise_dim": 10**18}}},
         {"dataset": "own", "like": "digits", "own": {"images": "x", "size": -5}},
         {"dataset": "own", "like": "digits", "own": {"images": "x", "held_out": float("nan")}},
     ],

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.posterior.samples import SampleSet
+from bayesgan.posterior.samples import Held, SampleSet
 
 
 def filled(folder: Path) -> SampleSet:
@@ -41,3 +41,10 @@ def test_a_damaged_file_gets_a_sentence(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:20])
     with pytest.raises(BayesganError, match=r"Cannot read .*00000020.safetensors, which should be a safetensors file"):
         samples.load(20, "generators")
+
+
+def test_samples_in_memory_come_back_in_the_order_of_iterations() -> None:
+    held = Held({20: {"generators": torch.ones(2, 4)}, 3: {"generators": torch.zeros(2, 4)}})
+    assert held.iterations == [3, 20]
+    assert [held.load(each, "generators")[0, 0].item() for each in held.iterations] == [0.0, 1.0]
+    assert Held({}).iterations == []

@@ -3,7 +3,7 @@ import pytest
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.posterior.suggest import spread, suggested
-from tests.posterior.test_posterior import IMAGES, one_network, posterior
+from tests.helpers.sampled import IMAGES, one_network, posterior
 
 
 def clusters(number: int, each: int) -> np.ndarray:

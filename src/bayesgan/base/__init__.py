@@ -1,1 +1,1 @@
-"""What every room may use: errors, files, the machine, random streams."""
+"""Shared by all packages: errors, files, the machine, random streams."""

@@ -1,4 +1,4 @@
-"""The machine: which device and how many threads compute, and the record of it that stands beside every result."""
+"""Choose the device and the threads to compute with, and record the machine beside every result."""
 
 import ctypes
 import os
@@ -28,7 +28,7 @@ def use(device: str, threads: int | None) -> torch.device:
 
 
 def available(device: str) -> torch.device:
-    """The device of that name, which can be computed on."""
+    """Return the device of that name; refuse one that cannot be used."""
     try:
         chosen = torch.device(device)
         if chosen.type == "cuda" and chosen.index is not None:  # without a number it is the present card
@@ -54,7 +54,7 @@ def _keep_memory() -> None:
 
 
 def cores() -> int:
-    """How many cores this process may use; all of them where the system does not say."""
+    """Count the cores that this process may use; all of them where the system does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -70,7 +70,7 @@ def _processor(device: torch.device) -> str:
 
 
 def record(device: torch.device) -> dict[str, Any]:
-    """What results depend on besides the settings."""
+    """Record what results depend on besides the settings: device, threads, versions."""
     packages = ("bayesgan", "torch", "numpy", "scipy", "scikit-learn")
     return {
         "device": str(device),

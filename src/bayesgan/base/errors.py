@@ -1,4 +1,4 @@
-"""The one exception that reaches a person: its text is a full sentence that says what to do."""
+"""The exception for errors that a person can mend: its text is a full sentence that says what to do."""
 
 
 class BayesganError(Exception):

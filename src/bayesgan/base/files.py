@@ -1,4 +1,4 @@
-"""Files are written under a temporary name and renamed; what cannot be read gets a sentence."""
+"""Write files under a temporary name and rename them; read files, with a sentence for one that cannot be read."""
 
 import os
 import time
@@ -24,7 +24,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` to write to; it takes the place of ``path`` only when all went well."""
+    """Give a temporary path beside ``path`` to write to; it replaces ``path`` only when all went well."""
     # Always the same name, so that what a kill left behind is replaced by the next try.
     temporary = path.with_name(f".partial-{path.name}")
     try:
@@ -47,7 +47,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_text(path: Path) -> str:
-    """The text of ``path``."""
+    """Read the text of ``path``."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
 
 
 def parsed(kind: type[M], text: str, path: Path, remedy: str) -> M:
-    """The record of ``kind`` that ``text`` from ``path`` holds as JSON; ``remedy`` ends the sentence if it does not."""
+    """Parse ``text``, the JSON of ``path``, as a record of ``kind``; the error of a damaged one ends in ``remedy``."""
     try:
         return kind.model_validate_json(text)
     except (ValidationError, BayesganError) as error:
@@ -73,7 +73,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, st
 
 @contextmanager
 def open_tensors(path: Path, device: str = "cpu") -> Iterator[safe_open]:
-    """A safetensors file, opened lazily: nothing is read until it is asked for."""
+    """Open a safetensors file lazily: nothing is read until it is asked for."""
     try:
         with safe_open(path, framework="pt", device=device) as tensors:
             yield tensors

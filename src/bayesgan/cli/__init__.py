@@ -8,7 +8,21 @@ import typer
 
 from bayesgan import __version__
 from bayesgan.base.errors import BayesganError
-from bayesgan.cli import data, explore, figures, predict, report, synthetic, table1, train
+from bayesgan.cli import (
+    data,
+    demo,
+    evaluate,
+    explore,
+    figures,
+    generate,
+    predict,
+    presets,
+    report,
+    suggest,
+    synthetic,
+    table1,
+    train,
+)
 from bayesgan.cli.options import say
 
 app = typer.Typer(
@@ -16,13 +30,13 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
-app.command()(train.demo)
+app.command()(demo.demo)
 app.command()(train.train)
-app.command()(train.presets)
+app.command()(presets.presets)
 app.command()(predict.predict)
-app.command()(predict.suggest)
-app.command()(predict.generate)
-app.command()(predict.evaluate)
+app.command()(suggest.suggest)
+app.command()(generate.generate)
+app.command()(evaluate.evaluate)
 app.command()(explore.explore)
 app.command()(report.report)
 app.command()(table1.table1)

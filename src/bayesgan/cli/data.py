@@ -12,7 +12,7 @@ from bayesgan.base.errors import BayesganError
 from bayesgan.data.names import IMAGE_SETS, ImageSetName, default_folder
 
 if TYPE_CHECKING:
-    from bayesgan.data.download import File
+    from bayesgan.data.download import RemoteFile
 
 app = typer.Typer(help="Get the image sets, and check what is there.", no_args_is_help=True)
 
@@ -102,10 +102,10 @@ def _known(names: Sequence[str]) -> tuple[str, ...]:
 def _get(name: str, folder: Path) -> None:
     from bayesgan.data import sources
 
-    tasks: dict[File, TaskID] = {}
+    tasks: dict[RemoteFile, TaskID] = {}
     with _progress() as progress:
 
-        def report(file: "File", done: int) -> None:
+        def report(file: "RemoteFile", done: int) -> None:
             if file not in tasks:
                 tasks[file] = progress.add_task(file.name, total=file.size)
             progress.update(tasks[file], completed=done)

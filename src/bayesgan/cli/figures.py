@@ -1,4 +1,4 @@
-"""``bayesgan figures``: the paper's figures from runs that are there."""
+"""``bayesgan figures``: the paper's figures from finished runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ def figures(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, or folders that hold some at any depth.")],
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("figures"),
 ) -> None:
-    """Draw figures of finished runs: errors of all systems, and pictures of the Bayesian GAN's generators.
+    """Draw figures of finished runs: errors of all methods, and pictures of the Bayesian GAN's generators.
 
     For each data set and number of labels the errors against iteration and time; for each data set with a Bayesian GAN
     sheets of samples, two chains side by side, and generators beside DCGANs where there are runs of 'dcgan' or

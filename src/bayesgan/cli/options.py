@@ -1,4 +1,4 @@
-"""What the commands have in common: options, the progress bar, lists in options."""
+"""Shared by the commands: options, the progress bar, parsing of options."""
 
 import json
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from bayesgan.base.errors import BayesganError
 console = Console(stderr=True)
 
 T = TypeVar("T")
+Metrics = dict[str, Any]  # of one evaluation
 
 # Options that every training command takes
 Threads = Annotated[int | None, typer.Option(help="CPU threads; one for each core by default.")]
@@ -20,12 +21,12 @@ Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, 
 
 
 def say(text: str) -> None:
-    """A line on stderr, as it is."""
+    """Print a line on stderr, as it is."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def progress_bar() -> Progress:
-    """A line on stderr: what, how far, how long yet, and a field ``note`` for the latest figures."""
+    """Make a progress bar on stderr, with the time that is left and a field ``note`` for the latest figures."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=10),
@@ -38,8 +39,20 @@ def progress_bar() -> Progress:
     )
 
 
+def note(metrics: Metrics) -> str:
+    """Put the latest figures into a few words, for the progress bar."""
+    if not metrics:
+        return ""
+    likelihoods = metrics["log_likelihood"]
+    parts = [f"{name[0].upper()} {likelihoods[name]:.2f}" for name in likelihoods]
+    for name in ("chains", "average"):
+        if metrics.get(f"{name}_error") is not None:
+            parts.append(f"{name} {metrics[f'{name}_error']:.2%}")
+    return " ".join(parts)
+
+
 def numbers(option: str, text: str, at_least: int) -> tuple[int, ...]:
-    """The whole numbers of a comma-separated option."""
+    """Parse the whole numbers of a comma-separated option."""
 
     def number(word: str) -> int | None:
         return int(word) if word.isdecimal() and len(word) < 10 and int(word) >= at_least else None
@@ -48,7 +61,7 @@ def numbers(option: str, text: str, at_least: int) -> tuple[int, ...]:
 
 
 def listed(option: str, text: str, parse: Callable[[str], T | None], wanted: str) -> tuple[T, ...]:
-    """The parts of a comma-separated option, each once, in order."""
+    """Parse the parts of a comma-separated option, each once, in order."""
     values: list[T] = []
     for word in text.split(","):
         value = parse(word.strip())
@@ -60,11 +73,11 @@ def listed(option: str, text: str, parse: Callable[[str], T | None], wanted: str
 
 
 def assignment(text: str) -> tuple[str, Any]:
-    """Name and value of an option NAME=VALUE: JSON, or else a word."""
+    """Parse an option NAME=VALUE; the value is JSON, or else a word."""
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
         raise BayesganError(f"--set: '{text}' is not of the form NAME=VALUE.")
     try:
         return name.strip(), json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name.strip(), value.strip()

@@ -93,7 +93,7 @@ def synthetic(
 
 
 def _phases(iterations: int | None, burn_in: int | None, thin: int | None) -> dict[str, Any]:
-    """The length of a run and of its phases; what is not given follows from the rest, so that short runs sample too."""
+    """Choose the length of a run and of its phases, so that a run of few iterations samples too."""
     from bayesgan.settings.settings import Length
 
     usual = Length()

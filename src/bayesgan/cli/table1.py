@@ -51,7 +51,7 @@ def table1(
     data_dir: DataDir = None,
     device: Device = "cpu",
 ) -> None:
-    """Train every system on every data set with few labels, and lay the errors beside the paper's (Table 1).
+    """Train every method on every data set with few labels, and lay the errors beside the paper's (Table 1).
 
     Stopped in any way and started again, it goes on: what has ended is not repeated, the rest resumes.
     """
@@ -135,19 +135,19 @@ def _command(grid: "Grid", out: Path, device: str, budget: str, who: dict[str, A
 def _view(board: "Board") -> Group:
     """Done, running and failed runs of each cell, how far the running ones are, and how long it will take yet."""
     counts = board.counts()
-    systems = list(dict.fromkeys(place[2] for place in counts))
+    methods = list(dict.fromkeys(place[2] for place in counts))
     table = Table()
-    for column in ("data", "labels", *systems):
+    for column in ("data", "labels", *methods):
         table.add_column(column, justify="left" if column == "data" else "right")
     for dataset, labels in dict.fromkeys(place[:2] for place in counts):
-        cells = [counts.get((dataset, labels, system)) for system in systems]
+        cells = [counts.get((dataset, labels, method)) for method in methods]
         texts = ["" if cell is None else _cell(cell) for cell in cells]
         table.add_row(dataset, str(labels), *texts)
     return Group(table, *map(_progress, board.underway), _state(board))
 
 
 def _state(board: "Board") -> str:
-    """How many runs are done, running, waiting and failed, and how long the rest will take."""
+    """Count the runs that are done, running, waiting and failed, and estimate the time that is left."""
     totals = Counter[str]()
     for cell in board.counts().values():
         totals += cell

@@ -1,6 +1,5 @@
-"""``bayesgan train``, ``bayesgan presets`` and ``bayesgan demo``: classifiers of images from few labels."""
+"""``bayesgan train``: a classifier of images from few labels."""
 
-import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -8,26 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.table import Table
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.cli.data import DataDir
-from bayesgan.cli.options import Device, Threads, assignment, console, progress_bar, say
+from bayesgan.cli.options import Device, Metrics, Threads, assignment, note, progress_bar, say
 from bayesgan.data.names import LARGEST_SIDE, LEAST_HELD_OUT, MOST_HELD_OUT, SMALLEST_SIDE, ImageSetName, default_folder
-from bayesgan.settings.names import PRESETS, Method, PresetName
-
-Metrics = dict[str, Any]  # of one evaluation
+from bayesgan.settings.names import Method, PresetName
 
 EVERY = 100  # iterations between evaluations
 SHOWN = 10  # lines on what is not used
-RESUMING = {
-    "resume",
-    "checkpoint",
-    "tensorboard",
-    "data_dir",
-    "threads",
-    "device",
-}  # options of a session, not of a run
+# Options of a session, not of a run
+RESUMING = {"resume", "checkpoint", "tensorboard", "data_dir", "threads", "device"}
 
 
 def train(
@@ -151,60 +141,20 @@ def train(
             def report(iteration: int, metrics: Metrics) -> None:
                 if board is not None:
                     board.write(metrics)
-                progress.update(bar, completed=iteration, description=str(iteration), note=_note(metrics))
+                progress.update(bar, completed=iteration, description=str(iteration), note=note(metrics))
 
             summary = training.train(report)
     _print_summary(summary, folder)
 
 
-def presets(
-    names: Annotated[list[str] | None, typer.Argument(help="Which presets; all by default.")] = None,
-) -> None:
-    """Print the presets: every value, and what each method and data set changes."""
-    from bayesgan.settings.compose import described
-
-    for name in names or PRESETS:
-        if name not in PRESETS:
-            raise BayesganError(f"'{name}' is not a preset: choose from {', '.join(PRESETS)}.")
-    chosen = [name for name in PRESETS if name in (names or PRESETS)]
-    print(json.dumps({name: described(name) for name in chosen}, indent=2))
-
-
-def demo(
-    seed: Annotated[int, typer.Option(help="Seed of every random draw.", min=0)] = 0,
-    subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
-    iterations: Annotated[
-        int | None, typer.Option(help="Iterations of each system, for a quick look; the preset's by default.", min=10)
-    ] = None,
-    threads: Threads = None,
-    device: Device = "cpu",
-    out: Annotated[Path, typer.Option(help="Folder for the report and the runs.")] = Path("demo"),
-) -> None:
-    """See it work in three minutes: handwritten digits, 50 labels, three methods, one report."""
-    from bayesgan.base import environment
-    from bayesgan.report.demo import METHODS, run
-
-    chosen = environment.use(device, threads)
-    with progress_bar() as progress:
-        bar = progress.add_task("", total=1.0, note="")
-
-        def report(method: str, share: float, metrics: Metrics) -> None:
-            progress.update(bar, description=f"{method:{max(map(len, METHODS))}}", completed=share, note=_note(metrics))
-
-        summaries = run(out, subset, seed, chosen, report, iterations)
-        progress.update(bar, completed=1.0)
-    console.print(_table(summaries))
-    print(f"The report is {out / 'report.html'}.")
-
-
 def _refuse_beside_resume(context: typer.Context) -> None:
-    """Say so where an option would change what is gone on with: it would be ignored."""
+    """Refuse options that --resume would ignore."""
     others = tuple(context.params.keys() - RESUMING)
     _refuse(context, others, "--resume takes everything from the folder that it names: leave out {}.")
 
 
 def _refuse(context: typer.Context, names: tuple[str, ...], sentence: str) -> None:
-    """Say so where an option was given that would be ignored."""
+    """Refuse the options ``names`` where they are given."""
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
@@ -245,7 +195,7 @@ def _say_data(training: Any) -> None:
 
 
 def _unused(skipped: Sequence[str]) -> list[str]:
-    """The first lines of what is not used; files that nobody takes for pictures are only counted."""
+    """Lines on the first files that are not used; files without the suffix of a picture are only counted."""
     from bayesgan.data.listing import NOT_NAMED
 
     named = [words for words in skipped if not words.endswith(NOT_NAMED)]
@@ -253,17 +203,6 @@ def _unused(skipped: Sequence[str]) -> list[str]:
     lines += [f"  … and {len(named) - SHOWN} more"] if len(named) > SHOWN else []
     others = len(skipped) - len(named)
     return lines + ([f"  {others} file{'' if others == 1 else 's'}: {NOT_NAMED}"] if others else [])
-
-
-def _note(metrics: Metrics) -> str:
-    if not metrics:
-        return ""
-    likelihoods = metrics["log_likelihood"]
-    parts = [f"{name[0].upper()} {likelihoods[name]:.2f}" for name in likelihoods]
-    for name in ("chains", "average"):
-        if metrics.get(f"{name}_error") is not None:
-            parts.append(f"{name} {metrics[f'{name}_error']:.2%}")
-    return " ".join(parts)
 
 
 def _print_summary(summary: dict[str, Any], folder: Path) -> None:
@@ -274,19 +213,3 @@ def _print_summary(summary: dict[str, Any], folder: Path) -> None:
         f"{summary['test_errors']} errors on {summary['test_size']} {summary['split']} images "
         f"({summary['test_error']:.2%}), averaged over {summary['networks']} networks; everything is in {folder}."
     )
-
-
-def _table(summaries: list[dict[str, Any]]) -> Table:
-    table = Table(title="Test errors on handwritten digits, 50 labels")
-    for column in ("method", "errors", "of", "error", "networks", "seconds"):
-        table.add_column(column, justify="left" if column == "method" else "right")
-    for each in summaries:
-        table.add_row(
-            each["method"],
-            str(each["test_errors"]),
-            str(each["test_size"]),
-            f"{each['test_error']:.1%}",
-            str(each["networks"]),
-            f"{each['seconds']:.0f}",
-        )
-    return table

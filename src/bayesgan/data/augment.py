@@ -1,4 +1,4 @@
-"""Images turned, stretched, slanted and moved a little, at random: another view of the same thing."""
+"""Turn, stretch, slant and move images a little."""
 
 import math
 
@@ -11,14 +11,14 @@ TURN = math.radians(15.0)
 STRETCH = 0.1  # of either side, as a logarithm
 SLANT = 0.1  # sideways, of the height
 MOVE = 1 / 7  # of half a side, up or down and sideways: two pixels of 28
-CHANGES = 6  # numbers that say what happens to an image
+CHANGES = 6  # numbers for each image
 
 
 def jittered(images: Tensor, changes: Tensor, strength: float) -> Tensor:
-    """Each of ``images`` (..., channels, height, width) changed as ``changes`` (..., 6) in −1 … 1 say; edges repeat.
+    """Change each of ``images`` (..., channels, height, width) by its ``changes`` (..., 6) in −1 … 1; edges repeat.
 
-    They are, in this order: turn, stretch sideways and upwards, slant, move sideways and upwards. All zero, the images
-    stay as they are.
+    The changes are, in this order: turn, stretch sideways and upwards, slant, move sideways and upwards. Zeros
+    leave an image as it is.
     """
     flat = images.flatten(0, -4)
     turn, wide, high, slant, right, down = (strength * changes.flatten(0, -2).to(flat.dtype)).unbind(1)

@@ -47,7 +47,7 @@ def read(folder: Path, validation: bool) -> Parts:
 
 
 def read_labels(path: Path) -> dict[str, int]:
-    """Of each picture, from a table whose second line names its columns and whose entries are 1 and -1."""
+    """Read the label of each picture from a table whose second line names its columns; entries are 1 and -1."""
     _, header, *lines = _lines(path)
     names = header.split()
     try:
@@ -67,7 +67,7 @@ def read_labels(path: Path) -> dict[str, int]:
 
 
 def read_partition(path: Path) -> dict[str, str]:
-    """Which part each picture belongs to, in the order of the file."""
+    """Read the part of each picture, in the order of the file."""
     rows = [line.split() for line in _lines(path)]
     if not all(len(row) == 2 and row[1] in (TRAIN, VALIDATION, TEST) for row in rows):
         raise damaged("celeba", path, "a line is not a name and 0, 1 or 2")
@@ -87,7 +87,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    """Of each picture, in bytes."""
+    """Find the size of each picture, in bytes."""
     if not folder.is_dir():
         raise missing("celeba", folder)
     with os.scandir(folder) as entries:

@@ -1,4 +1,4 @@
-"""Whether the files of an image set are there, whole and official."""
+"""Check whether the files of an image set are there, whole and official."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ class Finding(NamedTuple):
 
 
 def check(name: str, folder: Path) -> list[Finding]:
-    """The state of each file that the image set ``name`` has under the data root ``folder``; digits need none."""
+    """Find the state of each file that the image set ``name`` has under the data root ``folder``; digits need none."""
     place = folder / name
     match name:
         case "mnist":

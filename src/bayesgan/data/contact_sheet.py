@@ -1,4 +1,4 @@
-"""Pictures of pictures: one row for each generator, as in Figure 2."""
+"""Sheets of many pictures: a row for each generator, as in Figure 2, or with captions."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from bayesgan.base.files import replacing
 from bayesgan.data.decode import picture
 
 GAP = 2  # pixels between pictures
-SMALLEST_SIDE = 56  # of a picture in the panel: small images are enlarged, pixel by pixel
+ENLARGED_SIDE = 56  # pixels of a side that smaller pictures are enlarged to at least, pixel by pixel
 CAPTION = 14  # pixels of a line of text
 
 
 def panel(pictures: Tensor) -> Image.Image:
-    """One image of (rows, columns, channels, height, width) bytes."""
+    """Lay (rows, columns, channels, height, width) bytes out as one image."""
     pixels = pictures.cpu().numpy()
     rows, columns, channels, height, width = pixels.shape
     factor = _factor(height, width)
@@ -53,4 +53,4 @@ def draw_sheet(pictures: np.ndarray, captions: list[str], path: Path, columns: i
 
 
 def _factor(height: int, width: int) -> int:
-    return max(1, -(-SMALLEST_SIDE // min(height, width)))
+    return max(1, -(-ENLARGED_SIDE // min(height, width)))

@@ -1,4 +1,4 @@
-"""A picture file as pixels. Any file may be damaged, enormous or no picture: it gets its reason, never a traceback."""
+"""Decode picture files. One that is damaged, enormous or no picture gets a reason, never a traceback."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ class UnreadableError(Exception):
 
 
 class Header(NamedTuple):
-    """What is known of a picture before it is decoded."""
+    """Size and kind of a picture, read without decoding it."""
 
     width: int  # as it is shown
     height: int
@@ -39,7 +39,7 @@ class Header(NamedTuple):
 
 
 def each(read: Callable[[Path], T], paths: Sequence[Path]) -> list[T | UnreadableError]:
-    """What ``read`` makes of every file, several at once, or why it cannot be used."""
+    """Apply ``read`` to every file, several at once; an unreadable file gives its error."""
 
     def tried(path: Path) -> T | UnreadableError:
         try:
@@ -53,7 +53,7 @@ def each(read: Callable[[Path], T], paths: Sequence[Path]) -> list[T | Unreadabl
 
 
 def decoded(paths: Sequence[Path], shape: tuple[int, ...]) -> tuple[np.ndarray, list[str | None]]:
-    """The pixels (n, *shape) of the files that are pictures, and for each of all files why it is not (None: it is)."""
+    """Decode files: the pixels (n, *shape) of those that are pictures, and for every file the reason if it is none."""
     channels, height, width = shape
     found = each(partial(pixels, channels=channels, height=height, width=width), paths)
     reasons = [str(array) if isinstance(array, UnreadableError) else None for array in found]
@@ -62,7 +62,7 @@ def decoded(paths: Sequence[Path], shape: tuple[int, ...]) -> tuple[np.ndarray, 
 
 
 def header(path: Path) -> Header:
-    """Size and kind of the picture in ``path``."""
+    """Read size and kind of the picture in ``path``."""
     with _opened(path) as picture:
         if not isinstance(picture, JpegImageFile):  # which is made smaller while it is decoded
             _refuse_enormous(picture)
@@ -74,7 +74,7 @@ def header(path: Path) -> Header:
 
 
 def pixels(path: Path, channels: int, height: int, width: int) -> np.ndarray:
-    """The picture in ``path`` as bytes (channels, height, width).
+    """Decode the picture in ``path`` to bytes (channels, height, width).
 
     It is turned as its EXIF data say, laid on white where it is transparent, cropped to the wanted shape around its
     middle, and scaled. Of an animation it is the first frame.
@@ -93,7 +93,7 @@ def pixels(path: Path, channels: int, height: int, width: int) -> np.ndarray:
 
 
 def fitted(picture: Image.Image, channels: int, height: int, width: int) -> np.ndarray:
-    """Bytes (channels, height, width): cropped to the wanted shape around the middle, and scaled."""
+    """Crop a picture to the wanted shape around its middle and scale it: bytes (channels, height, width)."""
     picture = picture.convert("L" if channels == 1 else "RGB")
     if picture.size != (width, height):
         picture = ImageOps.fit(picture, (width, height), Image.Resampling.LANCZOS)
@@ -135,7 +135,7 @@ def _grey(picture: Image.Image) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
-    """The picture in ``path``; whatever goes wrong while it is used is an :class:`UnreadableError`."""
+    """Open the picture in ``path``; any error while it is used becomes an :class:`UnreadableError`."""
     try:
         if path.stat().st_size == 0:
             raise UnreadableError("empty file")

@@ -1,4 +1,4 @@
-"""A file from the network: resumed after a stop, and in its place only once its md5 is right."""
+"""Download a file: resume it after a stop, and put it in its place only once its md5 is right."""
 
 import hashlib
 import http.client
@@ -20,7 +20,7 @@ PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)  # refusals
 
 
 @dataclass(frozen=True)
-class File:
+class RemoteFile:
     """A file to download."""
 
     name: str
@@ -38,7 +38,7 @@ class _FailedError(Exception):
 
 
 def fetch(
-    file: File,
+    file: RemoteFile,
     folder: Path,
     report: Callable[[int], None] = lambda done: None,
     timeout: float = 30.0,
@@ -47,7 +47,7 @@ def fetch(
 ) -> Path:
     """Download ``file`` into ``folder`` and give its path; ``report`` is told how many bytes are there.
 
-    What a stop leaves behind, ``.partial-NAME``, is gone on with. A server that is silent for ``timeout`` seconds has
+    A stop leaves ``.partial-NAME`` behind, which is resumed. A server that is silent for ``timeout`` seconds has
     failed. All places are tried ``tries`` times, with pauses of ``pause`` seconds, twice that, ….
     """
     path = folder / file.name
@@ -68,7 +68,9 @@ def md5(path: Path) -> str:
         return hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def _try_all(file: File, path: Path, report: Callable[[int], None], timeout: float, tries: int, pause: float) -> None:
+def _try_all(
+    file: RemoteFile, path: Path, report: Callable[[int], None], timeout: float, tries: int, pause: float
+) -> None:
     partial = path.with_name(f".partial-{path.name}")
     urls = list(file.urls)
     reason = ""
@@ -93,7 +95,7 @@ def _try_all(file: File, path: Path, report: Callable[[int], None], timeout: flo
     )
 
 
-def _download(url: str, partial: Path, file: File, report: Callable[[int], None], timeout: float) -> None:
+def _download(url: str, partial: Path, file: RemoteFile, report: Callable[[int], None], timeout: float) -> None:
     """Bring ``partial`` to its full size and check it."""
     start = partial.stat().st_size if partial.exists() else 0
     if start > file.size:
@@ -112,9 +114,9 @@ def _download(url: str, partial: Path, file: File, report: Callable[[int], None]
 
 
 def _receive(
-    response: http.client.HTTPResponse, partial: Path, file: File, start: int, report: Callable[[int], None]
+    response: http.client.HTTPResponse, partial: Path, file: RemoteFile, start: int, report: Callable[[int], None]
 ) -> int:
-    """Add to ``partial`` what is sent, but never more than the file has; the byte at which it starts."""
+    """Append the answer to ``partial``, never more than the file has; return the byte at which it starts."""
     if response.status != HTTPStatus.PARTIAL_CONTENT:
         start = 0  # it does not know about parts, and sends everything
     elif not (response.headers["Content-Range"] or "").startswith(f"bytes {start}-"):
@@ -143,7 +145,7 @@ def _receive(
 
 @contextmanager
 def _network(partial: Path) -> Iterator[None]:
-    """What the server or the way to it does wrong, as a failed try."""
+    """Turn errors of the server and of the network into a failed try."""
     try:
         yield
     except urllib.error.HTTPError as error:

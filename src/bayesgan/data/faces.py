@@ -1,4 +1,4 @@
-"""Faces found by Viola and Jones' detector, cut out, and kept beside the pictures for the next time."""
+"""Find faces by Viola and Jones' detector, cut them out, and cache them beside the pictures."""
 
 import hashlib
 import json
@@ -22,11 +22,11 @@ SCALE_FACTOR = 1.1  # between the sizes that the detector tries
 NEIGHBOURS = 5  # hits that make a face
 SIDE = 50
 HEIGHT, WIDTH = 218, 178  # of an aligned picture
-BATCH = 64  # pictures between two looks at Ctrl-C
+BATCH = 64  # pictures between two checks for Ctrl-C
 
 
 class Faces(NamedTuple):
-    """Of a list of pictures, those that show exactly one face."""
+    """The pictures of a list that show exactly one face."""
 
     images: np.ndarray  # (N, 3, 50, 50) uint8
     indices: np.ndarray  # (N,) int64: which picture of the list
@@ -34,7 +34,7 @@ class Faces(NamedTuple):
 
 
 def faces(folder: Path, sizes: dict[str, int], most: int, cache: Path) -> Faces:
-    """The first ``most`` faces in the pictures of ``folder`` that ``sizes`` names, each with its number of bytes."""
+    """Find the first ``most`` faces in the pictures of ``folder`` that ``sizes`` names, with their sizes in bytes."""
     cv2 = _cv2()
     key = {
         "crop": json.dumps([CASCADE, SCALE_FACTOR, NEIGHBOURS, SIDE, most, cv2.__version__]),
@@ -109,7 +109,7 @@ def _find(cv2: Any, paths: list[Path], most: int) -> Faces:
 
 
 def _crop(cv2: Any, detector: Any, path: Path) -> np.ndarray | None:
-    """The face of a picture, (3, 50, 50) with red first; None if there is not exactly one."""
+    """Cut out the face of a picture, (3, 50, 50) with red first; None if there is not exactly one."""
     content = path.read_bytes()
     # OpenCV fills what is missing of a cut-off picture with grey, and goes on.
     whole = content.startswith(b"\xff\xd8") and content.endswith(b"\xff\xd9")

@@ -15,10 +15,10 @@ from bayesgan.base.errors import BayesganError
 from bayesgan.data.decode import Header, decoded, each, header
 from bayesgan.data.images import Images
 from bayesgan.data.labels import LabelledImages, LabelledSet, hashed
-from bayesgan.data.listing import NOT_NAMED, File, listed, printable, read_labels
+from bayesgan.data.listing import NOT_NAMED, PictureFile, listed, printable, read_labels
 from bayesgan.data.names import LARGEST_SIDE, LEAST_HELD_OUT, MOST_HELD_OUT, SMALLEST_SIDE, ImageSetName
 
-NOT_LABELLED = -1
+UNLABELLED = -1  # the label of a picture that has none
 SIDES = (8, 16, 32, 64)  # pixels of what pictures of mixed sizes are scaled to
 LARGEST = 64  # pixels of a side that pictures of one size may keep
 FEWEST = 10  # pictures to train on
@@ -26,7 +26,7 @@ FEWEST = 10  # pictures to train on
 
 @dataclass(frozen=True)
 class OwnImages:
-    """Where the pictures of a run are, and what becomes of them."""
+    """Where the pictures of a run are, and how to split and scale them."""
 
     images: str  # a folder of class folders, with unlabelled pictures beside them, or a flat one with a labels file
     labels_file: str | None = None  # CSV with the header file,label
@@ -44,7 +44,7 @@ def read(own: OwnImages, shape: tuple[int, ...] | None = None) -> LabelledImages
     """
     _refuse_common(own)
     files, others = listed(Path(own.images), own.labels_file)
-    test_files: list[File] = []
+    test_files: list[PictureFile] = []
     if own.test_images is not None:
         test_files, more = listed(Path(own.test_images), own.labels_file, optional=True)
         others += more
@@ -58,7 +58,7 @@ def read(own: OwnImages, shape: tuple[int, ...] | None = None) -> LabelledImages
     skipped = broken + more + skipped
     names = tuple(sorted({file.label for file in files if file.label is not None}))
     _refuse_useless(own, len(files), names)
-    labels = np.array([NOT_LABELLED if file.label is None else names.index(file.label) for file in files], np.int64)
+    labels = np.array([UNLABELLED if file.label is None else names.index(file.label) for file in files], np.int64)
     if own.test_images is None:
         held = held_out(labels, own.held_out, train)
         test, test_labels = train[held], labels[held]
@@ -76,7 +76,7 @@ def read(own: OwnImages, shape: tuple[int, ...] | None = None) -> LabelledImages
         test_labels = np.array([names.index(str(file.label)) for file in test_files if file.label in names], np.int64)
         if len(test) == 0:
             raise BayesganError(f"{own.test_images} has no labelled picture of a class of the training pictures.")
-    indices = np.flatnonzero(labels != NOT_LABELLED).astype(np.int64)
+    indices = np.flatnonzero(labels != UNLABELLED).astype(np.int64)
     text = f"own/{hashlib.sha256(train.tobytes()).hexdigest()}/{len(indices)}/0"
     labelled = LabelledSet(indices, hashed(text, indices, labels))
     images = Images(Path(own.images).name, names, train, labels, test, test_labels)
@@ -95,8 +95,8 @@ def _refuse_common(own: OwnImages) -> None:
         )
 
 
-def _refuse_twice_named(own: OwnImages, files: list[File], test_files: list[File]) -> None:
-    """One line of a labels file cannot be meant for two pictures."""
+def _refuse_twice_named(own: OwnImages, files: list[PictureFile], test_files: list[PictureFile]) -> None:
+    """Refuse a labels file that names a picture which both folders have."""
     labelled, tested = ({file.name for file in some if file.label is not None} for some in (files, test_files))
     if own.labels_file is not None and (both := labelled & tested):
         raise BayesganError(
@@ -105,8 +105,8 @@ def _refuse_twice_named(own: OwnImages, files: list[File], test_files: list[File
         )
 
 
-def _missing(own: OwnImages, files: list[File]) -> list[str]:
-    """A few words on each file that the labels file names and no folder has."""
+def _missing(own: OwnImages, files: list[PictureFile]) -> list[str]:
+    """Notes on the files that the labels file names and no folder has."""
     if own.labels_file is None:
         return []
     there = {file.name for file in files}
@@ -130,7 +130,7 @@ def _refuse_useless(own: OwnImages, number: int, names: Sequence[str]) -> None:
 
 
 def chosen_shape(headers: Sequence[Header], size: int | None = None) -> tuple[int, int, int]:
-    """Channels, height and width that all pictures are brought to.
+    """Choose the channels, height and width that all pictures are brought to.
 
     One channel if all are grey. Pictures of one size keep it if its sides have 8 to 64 pixels; others become squares,
     with the largest of 8, 16, 32 and 64 pixels that at least half of the pictures reach with their shorter side.
@@ -152,7 +152,7 @@ def chosen_shape(headers: Sequence[Header], size: int | None = None) -> tuple[in
 
 
 def similar(shape: Sequence[int]) -> ImageSetName:
-    """The image set whose settings suit pictures of ``shape``."""
+    """Choose the image set whose settings suit pictures of ``shape``."""
     channels, height, width = shape
     if max(height, width) <= 16:
         return "digits"
@@ -161,11 +161,11 @@ def similar(shape: Sequence[int]) -> ImageSetName:
     return "mnist" if channels == 1 else "cifar10"
 
 
-def _pixels_of_any(files: list[File], size: int | None) -> tuple[list[File], np.ndarray, list[str]]:
-    """:func:`_pixels` in the shape that is chosen from the files that can be decoded, and from no other."""
+def _pixels_of_any(files: list[PictureFile], size: int | None) -> tuple[list[PictureFile], np.ndarray, list[str]]:
+    """Call :func:`_pixels` with the shape chosen from the files that can be decoded, and from no others."""
     headers = dict(zip(files, each(header, [file.path for file in files]), strict=True))
 
-    def chosen(files: list[File]) -> tuple[int, int, int]:
+    def chosen(files: list[PictureFile]) -> tuple[int, int, int]:
         return chosen_shape([found for file in files if isinstance(found := headers[file], Header)], size)
 
     shape = chosen(files)
@@ -177,8 +177,8 @@ def _pixels_of_any(files: list[File], size: int | None) -> tuple[list[File], np.
     return files, pixels, skipped
 
 
-def _pixels(files: list[File], shape: tuple[int, ...]) -> tuple[list[File], np.ndarray, list[str]]:
-    """The files that can be decoded, their pixels, and why the others cannot."""
+def _pixels(files: list[PictureFile], shape: tuple[int, ...]) -> tuple[list[PictureFile], np.ndarray, list[str]]:
+    """Decode files: those that can be, their pixels, and notes on the others."""
     arrays, reasons = decoded([file.path for file in files], shape)
     tried = list(zip(files, reasons, strict=True))
     skipped = [f"{file.name}: {reason}" for file, reason in tried if reason is not None]
@@ -186,14 +186,14 @@ def _pixels(files: list[File], shape: tuple[int, ...]) -> tuple[list[File], np.n
 
 
 def held_out(labels: np.ndarray, share: float, images: np.ndarray) -> np.ndarray:
-    """Which of the points are to test on, (N,) of booleans: ``share`` of those of each class that has two or more.
+    """Choose the points to test on, (N,) of booleans: ``share`` of each class that has two or more.
 
     At least one of each such class, and never all. They are those whose pixels have the least sha256, wherever the
     files are, so that most stay the same when more pictures get a label.
     """
     order = np.array(sorted(range(len(labels)), key=lambda index: hashlib.sha256(images[index].tobytes()).digest()))
     held = np.zeros(len(labels), bool)
-    for label, count in sorted(Counter(labels[labels != NOT_LABELLED].tolist()).items()):
+    for label, count in sorted(Counter(labels[labels != UNLABELLED].tolist()).items()):
         number = min(max(1, round(share * count)), count - 1)
         held[order[labels[order] == label][:number]] = True
     return held

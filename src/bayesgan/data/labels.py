@@ -1,4 +1,4 @@
-"""Which of the training images show their label: N_s of them, by class in equal parts."""
+"""Choose the training images that show their label: N_s of them, in equal parts by class."""
 
 import hashlib
 from bisect import bisect_right
@@ -25,7 +25,7 @@ class LabelledImages:
     images: Images
     labelled: LabelledSet
     files: tuple[str, ...] = ()  # names of the training images, where they are files
-    skipped: tuple[str, ...] = ()  # a few words on every file that is not used
+    skipped: tuple[str, ...] = ()  # a note on every file that is not used
 
     @property
     def unlabelled(self) -> np.ndarray:
@@ -34,7 +34,7 @@ class LabelledImages:
 
 
 def labelled_set(name: str, labels: np.ndarray, count: int, subset: int) -> LabelledSet:
-    """The ``subset``-th choice of ``count`` of the training images of the data set ``name``.
+    """Make the ``subset``-th choice of ``count`` of the training images of the data set ``name``.
 
     It depends on nothing but the arguments. Each class gives the same number; a class that is too small gives all that
     it has and the others share the rest; what cannot be shared goes to classes in a drawn order.
@@ -64,7 +64,7 @@ def hashed(text: str, indices: np.ndarray, labels: np.ndarray) -> str:
 
 
 def _quotas(sizes: np.ndarray, count: int, order: np.ndarray) -> np.ndarray:
-    """How many each class gives: min(size, level) for the highest level that fits, and one more from the first."""
+    """The share of each class: min(size, level) for the highest level that fits, and one more from the first."""
     level = bisect_right(range(count + 1), count, key=lambda height: int(np.minimum(sizes, height).sum())) - 1
     quotas = np.minimum(sizes, level)
     larger = order[sizes[order] > level]

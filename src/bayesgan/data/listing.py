@@ -1,4 +1,4 @@
-"""Which picture files a folder has, and what their labels are."""
+"""List the picture files of a folder, with their labels."""
 
 import csv
 import io
@@ -10,13 +10,13 @@ from pathlib import Path
 from bayesgan.base.errors import BayesganError
 from bayesgan.data.decode import SUFFIXES
 
-UNLABELLED = ("unlabelled", "unlabeled")  # folders whose pictures are of no class
-NOT_NAMED = "not named like a picture"  # what is said of a file without such an ending
+UNLABELLED_FOLDERS = ("unlabelled", "unlabeled")  # folders whose pictures are of no class
+NOT_NAMED = "not named like a picture"  # the note on a file without such a suffix
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
-class File:
+class PictureFile:
     """A picture file."""
 
     path: Path
@@ -24,11 +24,11 @@ class File:
     label: str | None
 
 
-def listed(folder: Path, labels_file: str | None, optional: bool = False) -> tuple[list[File], list[str]]:
-    """The picture files of ``folder`` with their labels, in the order of their names; a few words on each other file.
+def listed(folder: Path, labels_file: str | None, optional: bool = False) -> tuple[list[PictureFile], list[str]]:
+    """List the picture files of ``folder`` with their labels, in the order of their names, and notes on other files.
 
-    With a labels file it has the labels, without one the folders directly below ``folder`` are the classes, and so they
-    are where the file is ``optional`` and names no picture of ``folder``.
+    Labels come from the labels file. Without one the folders directly below ``folder`` are the classes, and also where
+    the file is ``optional`` and names no picture of ``folder``.
     """
     if not folder.is_dir():
         raise BayesganError(f"{folder} is not a folder.")
@@ -61,7 +61,7 @@ def listed(folder: Path, labels_file: str | None, optional: bool = False) -> tup
             labels = named
         elif not optional:
             raise BayesganError(f"None of the files that {labels_file} names is in {folder}.")
-    files = [File(found[name], printable(name), labels.get(name)) for name in ordered]
+    files = [PictureFile(found[name], printable(name), labels.get(name)) for name in ordered]
     return files, sorted(skipped)
 
 
@@ -81,11 +81,11 @@ def _class_folder(name: str) -> str | None:
 
 def _label(text: str) -> str | None:
     """The class that ``text`` names, if it names one."""
-    return None if text == "" or text.lower() in UNLABELLED else printable(text)
+    return None if text == "" or text.lower() in UNLABELLED_FOLDERS else printable(text)
 
 
 def read_labels(path: Path) -> dict[str, str | None]:
-    """Labels by file name, from a CSV file with the header ``file,label``; an empty one and 'unlabelled' are none."""
+    """Read labels by file name from CSV with the header ``file,label``; an empty one and 'unlabelled' are none."""
     try:
         # As the names of files are read, so that a name that is not UTF-8 is found.
         text = os.fsdecode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
@@ -108,6 +108,6 @@ def read_labels(path: Path) -> dict[str, str | None]:
 
 
 def printable(name: str) -> str:
-    r"""A name that any terminal and file can take: what is not UTF-8, and control characters, are written \\xnn."""
+    r"""Make a name printable anywhere: bytes that are not UTF-8, and control characters, become \\xnn."""
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
     return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

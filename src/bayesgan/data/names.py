@@ -1,4 +1,4 @@
-"""The data sets by name, and where they are; nothing large is imported, so that the command line starts at once."""
+"""Names of the data sets, and their default folder; imports nothing large, so that the command line starts at once."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ IMAGE_SET_TITLES: dict[str, str] = {
 SyntheticName = Literal["clusters", "plane"]
 SYNTHETIC_SETS: tuple[SyntheticName, ...] = get_args(SyntheticName)
 
-# What may be asked for of a person's own pictures
+# Limits of options for a person's own pictures
 LEAST_HELD_OUT, MOST_HELD_OUT = 0.01, 0.9  # shares to test on
 SMALLEST_SIDE, LARGEST_SIDE = 8, 256  # pixels
 

@@ -1,4 +1,4 @@
-"""Pixels as bytes, as images are stored, and as numbers, as networks take them."""
+"""Convert pixels between bytes, as images are stored, and numbers, as networks take them."""
 
 import torch
 from torch import Tensor

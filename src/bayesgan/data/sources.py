@@ -1,4 +1,4 @@
-"""Where the official files of each image set are, what they should be, and how they get into the data folder."""
+"""The official files of each image set: addresses, sizes and checksums, and how to get them."""
 
 import os
 import shutil
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.data import celeba, cifar10
-from bayesgan.data.download import File, fetch, md5
+from bayesgan.data.download import RemoteFile, fetch, md5
 
 # The place where MNIST was first published refuses downloads now; these two copies are what others fall back to.
 MNIST_PLACES = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
 MNIST = tuple(
-    File(name, tuple(place + name for place in MNIST_PLACES), size, checksum)
+    RemoteFile(name, tuple(place + name for place in MNIST_PLACES), size, checksum)
     for name, size, checksum in (
         ("train-images-idx3-ubyte.gz", 9_912_422, "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
         ("train-labels-idx1-ubyte.gz", 28_881, "d53e105ee54ea40749a09fcbcd1e9432"),
@@ -22,14 +22,14 @@ MNIST = tuple(
         ("t10k-labels-idx1-ubyte.gz", 4_542, "ec29112dd5afa0611ce80d1b7f02629c"),
     )
 )
-CIFAR10 = File(
+CIFAR10 = RemoteFile(
     "cifar-10-binary.tar.gz",
     ("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),
     170_052_171,
     "c32a1d4ab5d03f1284b67883e8d87530",
 )
 SVHN = tuple(
-    File(name, (f"http://ufldl.stanford.edu/housenumbers/{name}",), size, checksum)
+    RemoteFile(name, (f"http://ufldl.stanford.edu/housenumbers/{name}",), size, checksum)
     for name, size, checksum in (
         ("train_32x32.mat", 182_040_794, "e26dedcc434d2e4c54c9b2d4a06d8373"),
         ("test_32x32.mat", 64_275_384, "eb5a983be6a315427106f1b164d9cef3"),
@@ -58,7 +58,7 @@ CELEBA = {
 CELEBA_PAGE = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
 MOST_MEMBERS = 100  # of an archive; the official one has nine
 
-Report = Callable[[File, int], None]  # is told how many bytes of a file are there
+Report = Callable[[RemoteFile, int], None]  # called with a file and how many bytes of it are there
 
 
 def get(name: str, folder: Path, report: Report = lambda file, done: None) -> None:

@@ -1,4 +1,4 @@
-"""What every image set is read into, and the sentences for files that are missing or damaged."""
+"""Training and test part of an image set, and the errors for files that are missing or damaged."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from bayesgan.base.errors import BayesganError
 
 
 class Parts(NamedTuple):
-    """Images are (N, channels, height, width) uint8, labels (N,) int64."""
+    """Training and test part: images (N, channels, height, width) uint8, labels (N,) int64."""
 
     train: np.ndarray
     train_labels: np.ndarray
@@ -18,13 +18,13 @@ class Parts(NamedTuple):
 
 
 def hold_out(images: np.ndarray, labels: np.ndarray, count: int) -> Parts:
-    """The last ``count`` images in the place of the test set."""
+    """Take the last ``count`` images as the test part."""
     kept = len(images) - count
     return Parts(images[:kept], labels[:kept], images[kept:], labels[kept:])
 
 
 def missing(name: str, path: Path) -> BayesganError:
-    """``path``, a file of the data set ``name``, is not there."""
+    """Make the error for ``path``, a file of the data set ``name`` that is not there."""
     return BayesganError(
         f"{path} is missing: run `bayesgan data get {name}`, or put the files that you already have into a folder"
         f" {name} in the folder that --data-dir or BAYESGAN_DATA names."
@@ -32,5 +32,5 @@ def missing(name: str, path: Path) -> BayesganError:
 
 
 def damaged(name: str, path: Path, why: str) -> BayesganError:
-    """``path``, a file of the data set ``name``, is not what it should be."""
+    """Make the error for ``path``, a file of the data set ``name`` that cannot be used because of ``why``."""
     return BayesganError(f"{path} is damaged ({why}): delete it and run `bayesgan data get {name}`.")

@@ -11,7 +11,7 @@ INHERENT_DIM = 2  # d of the paper
 
 
 class SyntheticData(NamedTuple):
-    """Standardised by the training points, feature by feature."""
+    """Points and cluster centres, standardised by the training points, feature by feature."""
 
     train: np.ndarray  # (size, dim) float32
     test: np.ndarray  # (size, dim) float32: a second, independent draw

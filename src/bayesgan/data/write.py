@@ -7,7 +7,7 @@ import numpy as np
 from bayesgan.base.errors import BayesganError
 from bayesgan.data.decode import picture
 from bayesgan.data.labels import LabelledImages
-from bayesgan.data.listing import UNLABELLED
+from bayesgan.data.listing import UNLABELLED_FOLDERS
 
 
 def write_folders(data: LabelledImages, out: Path) -> tuple[Path, Path]:
@@ -17,7 +17,7 @@ def write_folders(data: LabelledImages, out: Path) -> tuple[Path, Path]:
     images = data.images
     shown = np.isin(np.arange(len(images.train)), data.labelled.indices)
     for index, pixels in enumerate(images.train):
-        place = images.classes[images.train_labels[index]] if shown[index] else UNLABELLED[0]
+        place = images.classes[images.train_labels[index]] if shown[index] else UNLABELLED_FOLDERS[0]
         _write(pixels, out / "train" / place, index)
     for index, pixels in enumerate(images.test):
         _write(pixels, out / "test" / images.classes[images.test_labels[index]], index)

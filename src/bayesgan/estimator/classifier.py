@@ -33,11 +33,11 @@ from bayesgan.settings.compose import image_settings, vector_settings
 from bayesgan.settings.names import Method, PresetName
 from bayesgan.settings.settings import ImageSettings, Settings, VectorSettings
 
-UNLABELLED = -1  # what stands in y for a point without a label
+UNLABELLED = -1  # in y, a point without a label
 WHITE = 255
 POPULATIONS = ("generators", "generator_statistics", "discriminators", "discriminator_statistics")  # of a sample
 
-Progress = Callable[[int, int], object]
+Callback = Callable[[int, int], object]
 
 
 class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -101,7 +101,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         settings: Mapping[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         device: str = "cpu",
-        callback: Progress | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.method = method
         self.preset = preset
@@ -113,7 +113,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.callback = callback
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn asks about classifiers: this one takes images too."""
+        """Tell scikit-learn about the classifier: it takes images too."""
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
@@ -144,7 +144,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return self
 
     def _sampled(self, points: np.ndarray, labels: Labels, seed: int) -> Posterior:
-        """Both populations every ``thin`` iterations after the burn-in."""
+        """Run the sampler, and collect both populations every ``thin`` iterations after the burn-in."""
         shape, device = self._shape, available(self.device)
         settings = self._settings(shape)
         data = torch.from_numpy(points)
@@ -168,7 +168,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     @property
     def _shape(self) -> tuple[int, ...]:
-        """Of a point, as the networks take it."""
+        """Shape of a point, as the networks take it."""
         if self.image_shape_ is None:
             return (self.n_features_in_,)
         height, width, channels = self.image_shape_
@@ -183,7 +183,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return vector_settings(self.preset, self.method, **values)
 
     def _points(self, X: np.ndarray) -> np.ndarray:
-        """Rows as the posterior takes them: standardised, or images of bytes."""
+        """Bring rows to the form that the posterior takes: standardised, or images of bytes."""
         if self.image_shape_ is None:
             with np.errstate(over="ignore"):
                 points = ((X - self.mean_) / self.scale_).astype(np.float32)
@@ -197,7 +197,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return scaled.round().clip(0, WHITE).astype(np.uint8).reshape(-1, *self.image_shape_)
 
     def _checked(self, X: Any) -> np.ndarray:
-        """Points to predict for, as the posterior takes them."""
+        """Check points to predict for, and bring them to the form that the posterior takes."""
         check_is_fitted(self, "posterior_")
         X, own_shape = _rows(X)
         X = validate_data(self, X, reset=False)
@@ -309,12 +309,12 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy, as grids of parameters have them, as one of Python."""
+    """Convert a number of numpy, as grids of parameters have them, to one of Python."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _rows(X: Any) -> tuple[Any, tuple[int, ...]]:
-    """``X`` with a row for each point, and the shape of an image where it had one."""
+    """Flatten ``X`` to a row for each point; the shape of an image where it had one."""
     dimensions = np.ndim(X) if isinstance(X, list | tuple) else getattr(X, "ndim", 2)
     if dimensions <= 2:  # of any kind: for scikit-learn to check
         return X, ()
@@ -332,7 +332,7 @@ def _with_channels(shape: Sequence[int]) -> tuple[int, int, int]:
 
 
 def _image_shape(given: Sequence[int] | None, own: tuple[int, ...], features: int) -> tuple[int, int, int] | None:
-    """The shape of an image by the parameter and by X; None for vectors."""
+    """Find the shape of an image from the parameter and from X; None for vectors."""
     if given is None and not own:
         return None
     shape = _with_channels(own if given is None else given)
@@ -342,7 +342,7 @@ def _image_shape(given: Sequence[int] | None, own: tuple[int, ...], features: in
 
 
 def _labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which points have a label, (n,) of booleans, and the labels that they have."""
+    """Find the points that have a label, (n,) of booleans, and their labels."""
     if y.dtype.kind == "U" and (y == str(UNLABELLED)).any():
         raise ValueError(
             f"y has the text '{UNLABELLED}' among its labels: give names of classes and the number {UNLABELLED} in an "

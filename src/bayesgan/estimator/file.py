@@ -15,7 +15,7 @@ from bayesgan.settings.names import Method, PresetName
 
 
 class Saved(BaseModel):
-    """What a file says of its classifier, beside the tensors."""
+    """The record of a classifier in its file, beside the tensors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -36,13 +36,13 @@ class Saved(BaseModel):
 
 
 def write(path: Path, saved: Saved, tensors: dict[str, Tensor]) -> None:
-    """Write both, with a digest of them."""
+    """Write record and tensors to ``path``, with a digest of both."""
     text = saved.model_dump_json()
     write_tensors(path, tensors, {"classifier": text, "sha256": digest_of(text, tensors)})
 
 
 def read(path: Path) -> tuple[Saved, dict[str, Tensor]]:
-    """What :func:`write` wrote to ``path``."""
+    """Read what :func:`write` wrote to ``path``."""
     with open_tensors(path) as file:
         metadata = file.metadata() or {}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
@@ -58,7 +58,7 @@ def read(path: Path) -> tuple[Saved, dict[str, Tensor]]:
 
 
 def foreign(path: Path) -> BayesganError:
-    """``path`` is whole, but not what this version writes."""
+    """Make the error for ``path``, which is whole but not what this version writes."""
     return BayesganError(
         f"{path} was written by another version of bayesgan than {__version__}, or changed since: load it with the "
         "version that wrote it, or fit the classifier again."
@@ -66,7 +66,7 @@ def foreign(path: Path) -> BayesganError:
 
 
 def digest_of(text: str, tensors: dict[str, Tensor]) -> str:
-    """Of everything in a file: the format itself does not notice a changed byte."""
+    """Compute the sha256 of everything in a file: the format itself does not notice a changed byte."""
     digest = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         digest.update(f"{name} {tuple(tensors[name].shape)}".encode())

@@ -1,4 +1,4 @@
-"""What can be asked of a trained posterior on the page; every answer is HTML."""
+"""Answers to the questions that the page asks of a trained posterior, as HTML."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from bayesgan.posterior.suggest import suggested
 MOST = 2000  # images that all networks look at while somebody waits
 NOTHING = "Draw something, or upload a picture."
 STEPS = 8  # pictures on a walk
-ORDERS = {  # what to be unsure by, and the field of Uncertainty
+ORDERS = {  # scores by their names on the page, and the fields of Uncertainty
     "entropy": "total_entropy",
     "mutual information": "mutual_information",
     "fake": "fake",
@@ -33,7 +33,7 @@ class Explorer:
 
     Args:
         posterior: the trained networks.
-        data: the images of the run, or why they cannot be had.
+        data: the images of the run, or the error that says why they are missing.
     """
 
     def __init__(self, posterior: Posterior, data: LabelledImages | BayesganError) -> None:
@@ -42,30 +42,30 @@ class Explorer:
         grey = posterior.shape[0] == 1 and isinstance(data, LabelledImages)
         self.paper = paper_of(data.images.train) if grey and isinstance(data, LabelledImages) else Paper()
 
-    # Why something cannot be asked of this run; None if it can
+    # What the run cannot do
 
     @property
     def no_pictures(self) -> str | None:
-        """For what generators draw."""
+        """Why the run cannot draw pictures; None if it can."""
         return None if self.posterior.generators else "This run has no generators: it learnt from its labels alone."
 
     @property
     def no_classes(self) -> str | None:
-        """For predictions."""
+        """Why the run cannot predict classes; None if it can."""
         if self.posterior.classes:
             return None
         return "This run was trained without labels: it has no classes to predict."
 
     @property
     def no_images(self) -> str | None:
-        """For predictions of the run's own images."""
+        """Why the run cannot predict the classes of its own images; None if it can."""
         return self.no_classes or (str(self.data) if isinstance(self.data, BayesganError) else None)
 
     # Pictures
 
     @property
     def names(self) -> list[str]:
-        """Of all sampled generators, newest first, as the numbers in the questions count them."""
+        """Names of all sampled generators, newest first; questions give their places in this list."""
         return [f"iteration {iteration}, chain {chain + 1}" for iteration, chain in self._generators]
 
     @property
@@ -79,7 +79,7 @@ class Explorer:
         return sorted(self.posterior.generators, key=lambda each: (-each[0], each[1]))
 
     def generated(self, which: Sequence[int], number: int, seed: int) -> str:
-        """What the generators ``which`` make of the same ``number`` noise vectors, a row for each."""
+        """Draw the same ``number`` noise vectors by each of the generators ``which``, a row for each."""
         if not which:
             raise BayesganError("Choose at least one generator.")
         noise = self.posterior.noise(number, _whole(seed))
@@ -89,7 +89,7 @@ class Explorer:
         )
 
     def walked(self, one: int, other: int, weights_share: float, seed: int, other_seed: int, noise_share: float) -> str:
-        """One point between two generators and two noise vectors, and the two walks that cross there."""
+        """Draw one point between two generators and two noise vectors, and the two walks that cross there."""
         first, second = self._generators[one], self._generators[other]
         start, end = (self.posterior.noise(1, _whole(each)) for each in (seed, other_seed))
         here = between_noise(start, end, noise_share)
@@ -108,14 +108,14 @@ class Explorer:
     # Predictions
 
     def judged_drawing(self, drawing: np.ndarray | None) -> str:
-        """What the networks say of a drawing (height, width, 4)."""
+        """Predict the class of a drawing (height, width, 4)."""
         picture = None if drawing is None else as_trained(drawing, self.posterior.shape, self.paper)
         if picture is None:
             raise BayesganError(NOTHING)
         return self._judged(picture)
 
     def judged_file(self, path: str | None) -> str:
-        """What the networks say of an uploaded picture."""
+        """Predict the class of an uploaded picture."""
         if path is None:
             raise BayesganError(NOTHING)
         found, (reason,) = decoded([Path(path)], self.posterior.shape)
@@ -138,18 +138,18 @@ class Explorer:
 
     @property
     def orders(self) -> list[str]:
-        """What test images can be ordered by."""
+        """Names of the scores that test images can be ordered by."""
         says_fake = self.posterior.settings.tells_fake
         return [name for name in ORDERS if name != "fake" or says_fake]
 
     @cached_property
     def _tested(self) -> tuple[np.ndarray, Uncertainty]:
-        """Indices of test images, all or as many as can be waited for, and what is not known about them."""
+        """Indices of at most ``MOST`` test images, and their uncertainty."""
         indices = _some(np.arange(len(self._images.images.test)), 0)
         return indices, self.posterior.uncertainty(_seen(self._images.images.test[indices]))
 
     def least_sure(self, number: int, by: str) -> str:
-        """The test images that the average is least sure of."""
+        """Show the test images that the average is least sure of."""
         images = self._images.images
         indices, found = self._tested
         order = np.argsort(-getattr(found, ORDERS[by]), kind="stable")[:number]
@@ -165,7 +165,7 @@ class Explorer:
         return html.named_row(among, html.pictures(_seen(images.test[indices[order]]), captions))
 
     def to_label(self, budget: int, seed: int) -> str:
-        """The unlabelled training images that are most worth a label."""
+        """Show the unlabelled training images that are most worth a label."""
         data = self._images
         unlabelled = data.unlabelled
         if len(unlabelled) == 0:

@@ -1,4 +1,4 @@
-"""A drawing made by hand, brought to what the networks were trained on."""
+"""Bring a drawing made by hand to the form of the training images."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ INK = 64  # a pixel so far from the background is drawn
 
 @dataclass(frozen=True)
 class Paper:
-    """How a set of grey images is drawn; by default as MNIST is."""
+    """Background and margin of a set of grey images; by default MNIST's."""
 
     dark: bool = True  # light strokes on a dark background
     fill: float = 20 / 28  # share of the image that the drawing's longer side takes
 
 
 def paper_of(images: np.ndarray) -> Paper:
-    """The paper of grey training images (n, 1, height, width)."""
+    """Measure the paper of grey training images (n, 1, height, width)."""
     images = images[:LOOKED_AT, 0].astype(np.int64)
     edges = np.concatenate([images[:, [0, -1]].ravel(), images[:, :, [0, -1]].ravel()])
     background = float(np.median(edges))
@@ -34,7 +34,7 @@ def _extent(drawn: np.ndarray, axis: int) -> float:
 
 
 def as_trained(drawing: np.ndarray, shape: tuple[int, ...], paper: Paper) -> np.ndarray | None:
-    """The drawing (height, width, 4), strokes on nothing or on white, as bytes (channels, height, width).
+    """Bring a drawing (height, width, 4), strokes on nothing or on white, to bytes (channels, height, width).
 
     For grey networks it is cut out, centred with the margin of the training images, and as bright as they are; for
     others the whole sheet is scaled. None if nothing is drawn.

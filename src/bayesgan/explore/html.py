@@ -1,4 +1,4 @@
-"""What the page shows, as HTML: rows of pictures, sentences, figures and the plot of class probabilities."""
+"""HTML of the page: rows of pictures, sentences, figures and the plot of class probabilities."""
 
 import base64
 import io
@@ -67,7 +67,7 @@ def pictures(images: np.ndarray, captions: Sequence[str] = (), side: int = SMALL
 
 
 def verdict(image: np.ndarray, each: np.ndarray, found: Uncertainty, classes: Sequence[str]) -> str:
-    """What all sampled networks say of one image: ``each`` (networks, K) beside the average ``found``."""
+    """The prediction for one image: the probabilities of ``each`` network (networks, K) and their average ``found``."""
     average = found.probabilities[0]
     best = int(average.argmax())
     fake = found.fake[0]

@@ -1,4 +1,4 @@
-"""A sketch pad for mouse, pen and finger: what the browser gets, and what it sends back."""
+"""A sketch pad for mouse, pen and finger: its HTML, and the reader of the drawings that it sends."""
 
 import base64
 import binascii
@@ -57,12 +57,12 @@ element.querySelector('button').addEventListener('click', () => {{
 
 
 def brush(side: int) -> int:
-    """How wide strokes are for networks that take images of so many pixels: at least about one and a half of them."""
+    """Width of a stroke for networks of images of ``side`` pixels: at least about one and a half of these."""
     return max(THIN, 300 // side)
 
 
 def received(text: object) -> np.ndarray | None:
-    """The drawing (height, width, 4) that the browser sent; None for an empty sheet."""
+    """Read the drawing (height, width, 4) that the browser sent; None for an empty sheet."""
     if text is None:
         return None
     refused = BayesganError("The drawing did not arrive whole: draw it again.")

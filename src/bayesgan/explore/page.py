@@ -1,4 +1,4 @@
-"""The page itself: controls, and which answer of the explorer each of them asks for."""
+"""The page: its controls, and the answer that each of them asks for."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 def page(explorer: Explorer, title: str) -> gr.Blocks:
-    """The page of a run; a tab that the run cannot fill says why."""
+    """Build the page of a run; a tab that the run cannot fill says why."""
     with gr.Blocks(title=f"{title} – bayesgan", analytics_enabled=False) as blocks:
         gr.Markdown(f"# {title}")
         tabs: list[tuple[str, str | None, Callable[[gr.Blocks, gr.Tab, Explorer], None]]] = [
@@ -77,13 +77,13 @@ def launch(explorer: Explorer, title: str, host: str, port: int, started: Callab
 
 
 def theme() -> gr.themes.Base:
-    """Fonts of the system: the others come from outside."""
+    """A theme with the fonts of the system: others would be downloaded."""
     fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
     return gr.themes.Default(font=fonts, font_mono=["ui-monospace", "Consolas", "monospace"])
 
 
 def answered(ask: Callable[..., str]) -> Callable[..., str]:
-    """The same question, after those before it; what is wrong with it is a sentence in the place of the answer."""
+    """Let ``ask`` answer one question at a time; an error becomes a sentence in the place of the answer."""
 
     @wraps(ask)
     def answer(*values: Any) -> str:

@@ -1,4 +1,4 @@
-"""Which networks a run has, by its settings and the shape of its points."""
+"""Build the networks of a run from its settings and the shape of its points."""
 
 import torch
 from torch import nn
@@ -10,7 +10,7 @@ from bayesgan.settings.settings import ImageSettings, Settings, VectorSettings
 
 
 def pair(settings: Settings, shape: tuple[int, ...], classes: int) -> tuple[nn.Module, nn.Module]:
-    """Generator and discriminator for points of ``shape`` in ``classes`` classes (1: without labels).
+    """Build generator and discriminator for points of ``shape`` in ``classes`` classes (1: without labels).
 
     Images (channels, height, width) have the DCGAN pair, vectors (d,) that of Section 4.1. They are plans without
     weights, which would be drawn from torch's global state: those of the chains come from the run's own streams.

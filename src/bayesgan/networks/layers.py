@@ -23,13 +23,13 @@ class OfBatches(nn.Module):
     parts: Sequence[int] = ()
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """What becomes of (n, channels, …)."""
+        """Apply the layer to (n, channels, …)."""
         if self.training and len(self.parts) > 1:
             return torch.cat([self.of_batch(part) for part in inputs.split(list(self.parts))])
         return self.of_batch(inputs)
 
     def of_batch(self, inputs: Tensor) -> Tensor:
-        """What becomes of one batch."""
+        """Apply the layer to one batch."""
         raise TypeError(f"{type(self).__name__} does nothing")
 
 
@@ -57,7 +57,7 @@ class BatchNorm(OfBatches):
 
 
 class LayerNorm(nn.Module):
-    """The same with the mean and deviation over all channels and pixels of each image by itself."""
+    """Normalise each image by the mean and deviation over all of its channels and pixels, and add a bias."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class GaussianNoise(nn.Module):
         self.stream: torch.Generator | None = None
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Inputs with noise added."""
+        """Add noise to the inputs."""
         if not self.training:
             return inputs
         # Drawn side by side in memory: where images lie otherwise, torch takes eight times as long.
@@ -106,7 +106,7 @@ class GaussianNoise(nn.Module):
 
 
 class MinibatchDiscrimination(OfBatches):
-    """How close an image's features are to those of the rest of its batch (Salimans et al. 2016), as one logit.
+    """Closeness of an image's features to those of the rest of its batch (Salimans et al. 2016), as one logit.
 
     https://arxiv.org/abs/1606.03498. The logit is added to all classes, so it moves the probability of being real but
     not that of the classes given real: predictions do not depend on the batch they are made in. Outside training the
@@ -154,7 +154,7 @@ class Convolution(nn.Conv2d):
 
 
 class TransposedConvolution(nn.ConvTranspose2d):
-    """The same for a transposed convolution."""
+    """A transposed convolution in another form where that is faster."""
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         """(n, out channels, …) for (n, channels, height, width)."""
@@ -191,7 +191,7 @@ def _by_matrices(maps: Tensor, weight: Tensor) -> bool:
 
 
 def channels_last(images: Tensor) -> Tensor:
-    """The same images (n, channels, height, width) in the layout that convolutions are fastest in."""
+    """Lay images (n, channels, height, width) out in memory as convolutions are fastest."""
     if images.shape[1] == 1:  # both layouts are one, and torch would take it for the other
         return images.contiguous().flatten(1).unflatten(1, (*images.shape[2:], 1)).permute(0, 3, 1, 2)
     return images.contiguous(memory_format=torch.channels_last)

@@ -1,1 +1,1 @@
-"""What was sampled: collected networks, predictions averaged over them, and how good these are."""
+"""Collected networks, predictions averaged over them, and scores of these."""

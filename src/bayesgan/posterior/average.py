@@ -16,18 +16,18 @@ BATCH = 500  # points in memory at once
 
 @dataclass(frozen=True)
 class Uncertainty:
-    r"""What a model average does not know about n points, in nats.
+    r"""The uncertainty of a model average about n points, in nats.
 
-    The entropy of the averaged prediction is the sum of two parts: what each network is unsure of by itself, and how
-    much they contradict each other,
+    The entropy of the averaged prediction is the sum of two parts: the mean entropy of the networks, and how much they
+    contradict each other,
 
     .. math:: H\Big[\frac{1}{T}\sum_t p_t\Big] = \frac{1}{T}\sum_t H[p_t] + I(y, \theta).
     """
 
     probabilities: np.ndarray  # (n, K), averaged (Eq. 5)
     total_entropy: np.ndarray  # (n,)
-    expected_entropy: np.ndarray  # (n,): the mean of the networks' own
-    mutual_information: np.ndarray  # (n,): the difference, what other weights would say otherwise
+    expected_entropy: np.ndarray  # (n,): the mean entropy of the networks
+    mutual_information: np.ndarray  # (n,): the difference, how much the networks disagree
     fake: np.ndarray  # (n,): probability of not being like the training data; NaN where networks do not say
 
 
@@ -106,6 +106,6 @@ def entropy(probabilities: Tensor) -> Tensor:
 
 
 def batches(points: Tensor) -> Iterator[Tensor]:
-    """The points as numbers, a few at a time."""
+    """Give the points as numbers, a few at a time."""
     for part in points.split(BATCH):
         yield part if part.is_floating_point() else as_numbers(part)

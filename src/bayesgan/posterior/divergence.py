@@ -1,4 +1,4 @@
-"""How far generated points are from the data: Jensen-Shannon divergence and coverage of the clusters."""
+"""Compare generated points with the data: Jensen-Shannon divergence, and coverage of the clusters."""
 
 import numpy as np
 from scipy.ndimage import gaussian_filter

@@ -1,4 +1,4 @@
-"""A trained posterior: predictions, what they are unsure of, and pictures."""
+"""A trained posterior: predictions, their uncertainty, and pictures."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -86,17 +86,17 @@ class Posterior:
             yield Posterior(self.settings, self.shape, self.classes, only, self.device)
 
     def __len__(self) -> int:
-        """How many iterations were collected."""
+        """The number of collected iterations."""
         return len(self.samples.iterations)
 
     # Predictions
 
     @property
     def doubt(self) -> Literal["mutual_information", "total_entropy"]:
-        """The field of :class:`Uncertainty` to go by: what networks disagree about, or what the only one is unsure of.
+        """The field of :class:`Uncertainty` to order points by: mutual information, or the entropy of a single network.
 
-        That of one network is zero everywhere. Of several it tells strange images best, and was chosen on validation
-        images (docs/uncertainty.md).
+        The mutual information of one network is zero everywhere. Of several networks it tells strange images best, and
+        was chosen on validation images (docs/uncertainty.md).
         """
         several = len(self) * self.settings.populations.chains("discriminators") > 1
         return "mutual_information" if several else "total_entropy"
@@ -130,7 +130,7 @@ class Posterior:
         return torch.cat(parts).cpu().numpy()
 
     def features(self, x: np.ndarray) -> np.ndarray:
-        """What the last sample's first discriminator sees in each point, (n, features); the point where it has none."""
+        """Features (n, features) by the first discriminator of the last sample; the points where it has none."""
         points = self._points(x)
         weights, statistics = self._loaded(self.samples.iterations[-1], "discriminators")
         with torch.no_grad():
@@ -139,7 +139,7 @@ class Posterior:
         return (features if features.shape[1] > 0 else points.flatten(1)).cpu().numpy()
 
     def averaging(self, points: Tensor) -> ModelAverage:
-        """An average over no networks yet, for ``points`` (n, *point) as the networks take them."""
+        """Start an average over networks, none yet, for ``points`` (n, *point) as the networks take them."""
         return ModelAverage(self._discriminator, max(1, len(self.classes)), points)
 
     def include(self, average: ModelAverage, upto: int | None = None) -> None:
@@ -159,7 +159,7 @@ class Posterior:
         return self._points(x)
 
     def _points(self, x: np.ndarray) -> Tensor:
-        """``x`` as the networks take it."""
+        """Check ``x``, and bring it to the form that the networks take."""
         x = np.asarray(x)
         if len(self.shape) == 1:
             if x.ndim != 2 or x.shape[1:] != self.shape or not np.issubdtype(x.dtype, np.number):
@@ -188,7 +188,7 @@ class Posterior:
         return [(iteration, chain) for iteration in self.samples.iterations for chain in chains]
 
     def generate(self, n: int, which: Sequence[Generated] | None = None, seed: int = 0) -> np.ndarray:
-        """``n`` new images, bytes (n, height, width[, channels]), or vectors (n, d).
+        """Draw ``n`` new images, bytes (n, height, width[, channels]), or vectors (n, d).
 
         ``which`` names generators (see :attr:`generators`), all by default; they take turns, image by image.
         """
@@ -202,7 +202,7 @@ class Posterior:
         return torch.randn(n, self.settings.networks.noise_dim, generator=rng, device=self.device)
 
     def draw(self, noise: Tensor, which: Sequence[Generated] | None = None) -> np.ndarray:
-        """What the generators ``which``, taking turns, make of ``noise`` (n, noise_dim)."""
+        """Draw ``noise`` (n, noise_dim) by the generators ``which``, which take turns."""
         chosen = self._named(self.generators if which is None else which)
         pictures = torch.empty(len(noise), *self.shape, device=self.device)
         for number, (iteration, chain) in enumerate(chosen[: len(noise)]):
@@ -212,9 +212,9 @@ class Posterior:
         return self._as_given(pictures)
 
     def latest(self, generators: int, each: int, seed: int) -> list[Drawn]:
-        """Pictures by at most ``generators`` generators: the chains of the last sample, then of those before it.
+        """Draw pictures by at most ``generators`` generators: the chains of the last sample, then of those before it.
 
-        The same ones whenever they are asked for with the same seed.
+        The same seed gives the same pictures.
         """
         chains, rows = self.settings.populations.chains("generators"), list[Drawn]()
         for iteration in reversed(self.samples.iterations):
@@ -227,7 +227,7 @@ class Posterior:
         return rows[:generators]
 
     def drawn(self, iteration: int, noise: Tensor) -> list[Drawn]:
-        """What every generator of a collected iteration makes of its row of ``noise`` (chains, n, noise_dim)."""
+        """Draw ``noise`` (chains, n, noise_dim) by the generators of a collected iteration, a row each."""
         weights, statistics = self._loaded(iteration, "generators")
         return [
             Drawn(iteration, chain + 1, as_bytes(self._picture(weights[chain], statistics[chain], own)).cpu())
@@ -235,7 +235,7 @@ class Posterior:
         ]
 
     def between(self, one: Generated, other: Generated, share: float, noise: Tensor) -> np.ndarray:
-        """What weights on the straight line from generator ``one`` (share 0) to ``other`` (1) make of ``noise``."""
+        """Draw ``noise`` by weights on the straight line from generator ``one`` (share 0) to ``other`` (1)."""
         (first, its), (second, others) = (
             tuple(part[chain] for part in self._loaded(iteration, "generators"))
             for iteration, chain in self._named([one, other])
@@ -243,7 +243,7 @@ class Posterior:
         return self._as_given(self._picture(first.lerp(second, share), its.lerp(others, share), noise))
 
     def _named(self, generators: Sequence[Generated]) -> list[Generated]:
-        """``generators``, all of which there are."""
+        """Refuse ``generators`` that do not exist."""
         everyone = self.generators
         if not everyone:
             raise BayesganError("This run has no generators: it learnt from its labels alone.")
@@ -273,7 +273,7 @@ class Posterior:
             self._loaded(iteration, "discriminators")
 
     def _loaded(self, iteration: int, side: Side) -> tuple[Tensor, Tensor]:
-        """Weights and statistics of the networks of one side, all of them as the settings say."""
+        """Read weights and statistics of the networks of one side; refuse what does not fit the settings."""
         population = self._generator if side == "generators" else self._discriminator
         weights = self.samples.load(iteration, side)
         statistics = self.samples.load(iteration, f"{side.removesuffix('s')}_statistics")

@@ -1,4 +1,4 @@
-"""The posterior on disk: one safetensors file for each collected iteration, read back lazily."""
+"""Collected samples: on disk, a safetensors file for each iteration that is read lazily, or in memory."""
 
 from collections.abc import Iterator
 from pathlib import Path

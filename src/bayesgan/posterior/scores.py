@@ -1,4 +1,4 @@
-"""How good probabilities are: likelihood, Brier score, calibration, and telling familiar points from strange ones."""
+"""Scores of probabilities: likelihood, Brier score, calibration, and telling familiar points from strange ones."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

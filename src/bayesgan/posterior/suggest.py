@@ -1,4 +1,4 @@
-"""Which points are most worth a label: those that the sampled networks disagree about, and of all sorts."""
+"""Choose the points that are most worth a label: the sampled networks disagree about them, and they differ."""
 
 import numpy as np
 from sklearn.cluster import KMeans

@@ -114,7 +114,6 @@ def _finished(folder: Path) -> SavedRun:
 def examined(run: SavedRun, data: LabelledImages, device: str = "cpu") -> RunReport:
     """Examine the finished ``run`` on its images."""
     task, posterior = run.task, run.posterior(device)
-    posterior.check()
     machine = run.environments[-1] if run.environments else {"threads": run.summary.threads, "device": "cpu"}
     figures = certainty = None
     if run.record.classes:

@@ -61,7 +61,7 @@ def read_record(folder: Path) -> RunRecord:
     text, remedy = read_text(path), "without it the run cannot be read"
     try:
         values = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict) or not isinstance(values.get("version"), str):
         raise BayesganError(f"{path} is damaged (it does not say which version made it): {remedy}.")

@@ -14,7 +14,6 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,13 +23,14 @@ from torch import Tensor
 from bayesgan import __version__
 from bayesgan.base import environment
 from bayesgan.base.errors import BayesganError
-from bayesgan.base.files import open_tensors, read_text, write_tensors, write_text
+from bayesgan.base.files import read_text, write_text
 from bayesgan.posterior.samples import SampleSet
+from bayesgan.runs import checkpoint
+from bayesgan.runs.checkpoint import Seconds
 from bayesgan.runs.record import FORMAT, other_version
 from bayesgan.sampler.gan import BayesianGAN, Sample
 from bayesgan.sampler.gradients import LogDensities
-from bayesgan.sampler.sghmc import Chains
-from bayesgan.settings.names import SIDES, Side
+from bayesgan.settings.names import Side
 
 ENVIRONMENTS, METRICS = "environments.json", "metrics.jsonl"
 
@@ -197,53 +197,10 @@ class Run:
         return record
 
     def _save(self) -> None:
-        state = self.gan.state
-        tensors = {"seen": state.seen} | {f"rng.{name}": rng.get_state() for name, rng in state.streams.items()}
-        for side in SIDES:
-            for name, tensor in vars(state.chains(side)).items():
-                if tensor is not None:
-                    tensors[f"{side}.{name}"] = self.gan.members.everyones(tensor, side)
-        if not self._ranks.first:
-            return
-        metadata = {
-            "iteration": f"{state.iteration:010d}",
-            "seconds": f"{self.seconds:.17e}",  # of one length, like everything else in the file
-            "total_seconds": f"{self.total_seconds:.17e}",
-        }
-        write_tensors(self._checkpoint, tensors, metadata)
+        checkpoint.write(self._checkpoint, self.gan, Seconds(self.seconds, self.total_seconds))
 
     def _restore(self) -> None:
-        gan, state = self.gan, self.gan.state
-        with open_tensors(self._checkpoint, str(self._device)) as tensors:
-            try:
-                metadata, names = tensors.metadata(), set(tensors.keys())
-                state.iteration = int(metadata["iteration"])
-                self.seconds, self.total_seconds = float(metadata["seconds"]), float(metadata["total_seconds"])
-                seen = tensors.get_tensor("seen")
-                if seen.shape != state.seen.shape:
-                    raise ValueError(f"{len(seen)} data points")
-                state.seen = seen
-                for name, rng in state.streams.items():
-                    rng.set_state(tensors.get_tensor(f"rng.{name}").cpu())
-                for side in SIDES:
-                    values = {
-                        field.name: tensors.get_tensor(f"{side}.{field.name}")
-                        for field in fields(Chains)
-                        if f"{side}.{field.name}" in names
-                    }
-                    chains, weights = gan.members.count(side), state.chains(side).theta.shape[1]
-                    for name, tensor in values.items():
-                        if tensor.shape != ((chains,) if name == "adam_steps" else (chains, weights)):
-                            raise ValueError(f"{name} of the {side} has the shape {tuple(tensor.shape)}")
-                    massive = gan.sampling and gan.settings.sampler.dynamics in ("frozen", "running")
-                    if massive != ("preconditioner" in values):
-                        raise ValueError(f"the mass of the {side} does not fit iteration {state.iteration}")
-                    own = {name: gan.members.own(tensor, side) for name, tensor in values.items()}
-                    setattr(state, side, Chains(**own))
-            except (KeyError, TypeError, ValueError, RuntimeError) as error:
-                raise BayesganError(
-                    f"{self._checkpoint} is not a checkpoint of this run ({error}): delete it to start again."
-                ) from None
+        self.seconds, self.total_seconds = checkpoint.restore(self._checkpoint, self.gan)
 
 
 def _append(log: TextIO, text: str, to_disk: bool = False) -> None:

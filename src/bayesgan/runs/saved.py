@@ -69,7 +69,7 @@ class SavedRun:
         try:
             there = json.loads(read_text(self.folder / ENVIRONMENTS))
             return [each for each in there if {"device", "threads", "processor", "python", "torch"} <= each.keys()]
-        except (BayesganError, ValueError, TypeError, AttributeError):
+        except (BayesganError, ValueError, TypeError, AttributeError, RecursionError):
             return []
 
     @property
@@ -78,8 +78,17 @@ class SavedRun:
         return len(SampleSet(self.folder / "samples")) > 0
 
     def posterior(self, device: str = "cpu") -> Posterior:
-        """Its sampled networks."""
-        return load(self.folder, device)
+        """Its sampled networks: all that were collected, or a sentence on the first that is lost or no good."""
+        posterior = load(self.folder, device)
+        there = set(posterior.samples.iterations)
+        for iteration in self.settings.length.collected:
+            if iteration not in there:
+                raise BayesganError(f"{self.folder} lacks the sample of iteration {iteration}: put it back.")
+        try:
+            posterior.check()
+        except BayesganError as error:
+            raise BayesganError(f"{self.folder}: {error}") from None
+        return posterior
 
 
 def load(folder: str | Path, device: str = "cpu") -> Posterior:
@@ -109,7 +118,8 @@ def read_run(folder: Path, remedy: str | None = None) -> SavedRun:
     labels = summary.labels if record.labels == "all" or record.dataset == "own" else record.labels
     of = record.dataset, labels, record.subset, record.split, record.labelled_sha256, record.settings.length.iterations
     found = summary.dataset, summary.labels, summary.subset, summary.split, summary.labelled_sha256, summary.iterations
-    if of != found:
+    methods = {record.method, "bayesgan"} if record.method == "ensemble" else {record.method}  # 0.1.0 had no such name
+    if of != found or summary.method not in methods:
         raise BayesganError(f"{folder / SUMMARY} is of another run: {remedy or f'leave out {folder}'}.")
     return SavedRun(folder, record, summary)
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from bayesgan.base.files import parsed, read_text
 from bayesgan.data.names import ImageSetName
+from bayesgan.settings.names import Method
 from bayesgan.settings.settings import Count, NotNegative, Whole
 
 SUMMARY = "summary.json"
@@ -20,6 +21,7 @@ class Summary(BaseModel):
     dataset: ImageSetName | Literal["own"]
     labels: Whole
     subset: Whole
+    method: Method
     split: Literal["test", "validation"]
     labelled_sha256: str
     iterations: Count

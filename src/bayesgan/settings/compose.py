@@ -65,7 +65,7 @@ def changes(preset: PresetName, method: Method, dataset: ImageSetName, settings:
 
 
 def described(preset: PresetName) -> dict[str, Values]:
-    """Every value of the preset for ``bayesgan`` on MNIST, in groups, and what other methods and data sets change."""
+    """Every value of the preset for ``bayesgan`` on MNIST, in groups, what others change of it, and those for vectors."""
     reference = image_settings(preset, "bayesgan", "mnist")
     table: dict[str, Values] = {"bayesgan on mnist": reference.model_dump(mode="json")}
     others: list[tuple[str, Method, ImageSetName]] = [(each, each, "mnist") for each in METHODS[1:]]
@@ -77,6 +77,7 @@ def described(preset: PresetName) -> dict[str, Values]:
         notes = {name: f"{changed[name]} ({rules[name].reason})" for name in changed if name in rules}
         if changed:
             table[title] = changed | notes
+    table["bayesgan on vectors"] = vector_settings(preset, "bayesgan").model_dump(mode="json")
     return table
 
 

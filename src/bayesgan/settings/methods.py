@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.settings.names import Method, SyntheticMethod
 from bayesgan.settings.settings import Length, Settings
 
@@ -65,4 +66,7 @@ def synthetic_settings(method: SyntheticMethod, **values: object) -> Settings:
     merged = values | SYNTHETIC_VALUES[method]
     if method != "bayesgan":  # Adam to the end
         merged["burn_in"] = merged.get("iterations", Length().iterations)
-    return Settings.of(**merged)
+    settings = Settings.of(**merged)
+    if settings.populations.generators == 0:
+        raise BayesganError("Without generators there is only classification, which synthetic data have no labels for.")
+    return settings

@@ -1,0 +1,71 @@
+"""Where the sampler shows images turned and moved (``jitter``)."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from bayesgan.base.errors import BayesganError
+from bayesgan.sampler.gradients import Gradients, LogDensities
+from bayesgan.sampler.minibatches import DiscriminatorBatch
+from tests.helpers.labelled import dcgan, small_gan
+
+
+def test_real_and_labelled_images_are_shown_changed_and_statistics_are_not() -> None:
+    def shown(**settings: Any) -> tuple[torch.Tensor, ...]:
+        gan = dcgan(discriminators=2, **settings)
+        indices = gan.batches.indices()
+        labelled = gan.batches.labelled()
+        assert labelled is not None
+        return gan.batches.points(indices), gan.batches.augmented(indices), labelled[0], gan.batches.calibration()[0]
+
+    plain, real, labelled, calibration = shown()
+    torch.testing.assert_close(real, plain)
+    _, changed, changed_labelled, same_calibration = shown(jitter=1.0)
+    assert not torch.allclose(changed, real)
+    assert not torch.allclose(changed_labelled, labelled)
+    assert torch.equal(calibration, same_calibration)
+
+
+def test_the_same_image_is_shown_in_another_way_to_each_discriminator_and_each_time() -> None:
+    gan = dcgan(discriminators=2, jitter=1.0)
+    same = torch.zeros(2, 1, dtype=torch.long)
+    first, second = gan.batches.augmented(same), gan.batches.augmented(same)
+    assert not torch.allclose(first[0], first[1])
+    assert not torch.allclose(first, second)
+
+
+def test_what_an_iteration_shows_is_changed_and_diagnostics_draw_from_their_own_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gan = dcgan(jitter=1.0, feature_matching=True)
+    shown: list[torch.Tensor] = []
+    discriminators, generators = Gradients.log_p_of_discriminators, Gradients.log_p_of_generators
+
+    def watch_d(self: Gradients, theta: Any, fakes: Any, batch: DiscriminatorBatch) -> LogDensities:
+        assert batch.real is not None
+        assert batch.labelled is not None
+        shown.extend([batch.real, batch.labelled[0]])
+        return discriminators(self, theta, fakes, batch)
+
+    def watch_g(self: Gradients, theta: Any, facing: Any, noise: Any, real: torch.Tensor) -> LogDensities:
+        shown.append(real)
+        return generators(self, theta, facing, noise, real)
+
+    monkeypatch.setattr(Gradients, "log_p_of_discriminators", watch_d)
+    monkeypatch.setattr(Gradients, "log_p_of_generators", watch_g)
+    gan.iterate()
+    before = {name: each.get_state() for name, each in gan.state.streams.items()}
+    gan.gradient_noise()
+    assert {name for name, each in gan.state.streams.items() if not torch.equal(each.get_state(), before[name])} == {
+        "diagnostics"
+    }
+    assert len(shown) == 3 + 2 * 3
+    for images in shown:
+        for image in images.flatten(0, 1):
+            assert (image - gan.batches.data).abs().amax((1, 2, 3)).min() > 1e-3
+
+
+def test_vectors_cannot_be_turned() -> None:
+    with pytest.raises(BayesganError, match=r"Only images can be turned and moved: set jitter to 0\."):
+        small_gan(jitter=1.0)
