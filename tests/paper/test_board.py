@@ -13,7 +13,7 @@ from bayesgan.paper.board import Board, fill
 from bayesgan.paper.grid import attempt
 from bayesgan.paper.table1 import Made
 from bayesgan.paper.workers import Event
-from tests.paper.test_grid import summary_of, tiny
+from tests.helpers.grids import summary_of, tiny
 
 MADE = Made(command="bayesgan table1")
 
@@ -21,12 +21,12 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_the_board_counts_and_estimates(tmp_path: Path) -> None:
-    jobs = tiny(tmp_path, systems=["dcgan", "supervised"], subsets=3)
+    jobs = tiny(tmp_path, methods=["dcgan", "supervised"], subsets=3)
     attempt(jobs[0])
     summary_of(jobs[0], seconds=10.0)
     board = Board(jobs)
     assert board.waiting == jobs[1:]
-    # Two more runs of the same system and three of one that never ran, which is taken for a typical one.
+    # Two more runs of the same method and three of one that never ran, which is taken for a typical one.
     assert board.seconds_left == pytest.approx(5 * 10.0)
     board.update(Event(jobs[1], "running"))
     board.update(Event(jobs[2], "failed: no luck"))
@@ -69,7 +69,7 @@ def test_the_table_shows_the_runs_of_every_grid_in_its_folder_and_how_they_were_
     (first,) = tiny(tmp_path)
     attempt(first)
     list(fill(Board([first]), [], Made(command="first", budget="Two minutes."), tmp_path))
-    (second,) = tiny(tmp_path, systems=["supervised"])
+    (second,) = tiny(tmp_path, methods=["supervised"])
     list(fill(Board([second]), [], Made(command="second"), tmp_path))
     assert rows_of(tmp_path) == [("supervised", "waiting"), ("dcgan", "done")]  # the paper's order
     page = (tmp_path / "table1.md").read_text()
@@ -81,7 +81,7 @@ def test_the_table_shows_the_runs_of_every_grid_in_its_folder_and_how_they_were_
 
 
 def test_the_caption_counts_the_subsets_of_the_largest_grid(tmp_path: Path) -> None:
-    for job in tiny(tmp_path, systems=["supervised"], subsets=2):
+    for job in tiny(tmp_path, methods=["supervised"], subsets=2):
         attempt(job)
     list(fill(Board(tiny(tmp_path)), [], MADE, tmp_path))
     assert "over 2 random labelled subsets" in (tmp_path / "table1.md").read_text()
@@ -140,7 +140,7 @@ DAMAGES: dict[str, Any] = {
     "no test images": {"test_size": 0},
     "more errors than images": {"test_errors": 501},
     "other labels": {"labels": 50},
-    "another system": {"method": "bayesgan"},
+    "another method": {"method": "bayesgan"},
 }
 
 
@@ -174,3 +174,24 @@ def test_a_run_that_is_not_what_its_folder_says_has_failed_and_other_folders_are
     (dcgan, done), (other, status) = rows_of(tmp_path)
     assert (dcgan, done, other) == ("dcgan", "done", "wdcgan")
     assert "another run than its name says" in status
+
+
+COMMITTED = Path(__file__).parents[2] / "results" / "table1"
+
+
+def test_the_committed_tables_are_those_of_the_committed_runs(tmp_path: Path) -> None:
+    """Version 0.1.0 made the runs: they are read, and come to the same figures in the same order."""
+    out = Path(shutil.copytree(COMMITTED, tmp_path / "table1", ignore=shutil.ignore_patterns("table1.*", "runs.csv")))
+    first = Made.model_validate_json((out / "grids.jsonl").read_text().splitlines()[0])
+    list(fill(Board([]), [], first, out))
+    for name in ("runs.csv", "table1.csv", "grids.jsonl"):
+        assert (out / name).read_text() == (COMMITTED / name).read_text()
+    ours, theirs = (figures_in((folder / "table1.md").read_text()) for folder in (out, COMMITTED))
+    assert len(ours) > 50
+    assert ours == theirs
+
+
+def figures_in(page: str) -> list[str]:
+    """The rows of its tables but for their heads: what columns are called may change."""
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    return [row for row in rows if not row.startswith(("| system", "| method"))]

@@ -1,12 +1,10 @@
 """Grids of small real runs: which runs there are, how one is done, what is refused."""
 
-import json
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from safetensors.torch import load_file
@@ -14,34 +12,12 @@ from safetensors.torch import load_file
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import locked
 from bayesgan.paper.board import Board
-from bayesgan.paper.grid import Grid, Job, attempt, finished
+from bayesgan.paper.grid import Grid, Job, attempt, finished, folder, found_in
 from bayesgan.runs.images import Training
-from bayesgan.settings.names import METHODS
-
-TINY: dict[str, Any] = {
-    "generator_width": 2,
-    "discriminator_width": 2,
-    "features": 4,
-    "noise_dim": 2,
-    "real_batch": 4,
-    "fake_batch": 4,
-    "iterations": 6,
-}
+from bayesgan.settings.names import METHODS, Method
+from tests.helpers.grids import TINY, summary_of, tiny
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def tiny(out: Path, **values: Any) -> list[Job]:
-    chosen: dict[str, Any] = {"datasets": ["digits"], "systems": ["dcgan"], "subsets": 1, "labels": [20]} | values
-    return Grid(**chosen, overrides=TINY).jobs(out, Path())
-
-
-def summary_of(job: Job, **changes: Any) -> dict[str, Any]:
-    """The summary.json of the run, with some of it changed."""
-    path = job.folder / "summary.json"
-    summary: dict[str, Any] = json.loads(path.read_text()) | changes
-    path.write_text(json.dumps(summary))
-    return summary
 
 
 def test_the_grid_has_every_run_once_subset_after_subset(tmp_path: Path) -> None:
@@ -53,22 +29,22 @@ def test_the_grid_has_every_run_once_subset_after_subset(tmp_path: Path) -> None
 
 
 def test_the_ensemble_is_the_bayesian_gan_at_temperature_0_with_a_flat_prior(tmp_path: Path) -> None:
-    bayesian, ensemble = tiny(tmp_path, systems=["bayesgan", "ensemble"])
+    bayesian, ensemble = tiny(tmp_path, methods=["bayesgan", "ensemble"])
     settings = bayesian.task.settings
-    assert settings.temperature > 0
-    assert settings.prior_variance is not None
-    assert ensemble.task.settings == settings.model_copy(update={"temperature": 0.0, "prior_variance": None})
+    assert settings.sampler.temperature > 0
+    assert settings.densities.prior_variance is not None
+    assert ensemble.task.settings.flat() == settings.flat() | {"temperature": 0.0, "prior_variance": None}
 
 
-@pytest.mark.parametrize("system", METHODS)
-def test_a_run_of_each_system_ends_in_a_row(system: str, tmp_path: Path) -> None:
-    (job,) = tiny(tmp_path, systems=[system])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_of_each_method_ends_in_a_row(method: Method, tmp_path: Path) -> None:
+    (job,) = tiny(tmp_path, methods=[method])
     assert finished(job) is None
     assert attempt(job) is None
     found = finished(job)
     assert found is not None
     ours = found.row
-    assert (ours.method, ours.status) == (system, "done")
+    assert (ours.method, ours.status) == (method, "done")
     assert ours.test_size == 500
     assert ours.iterations == 6
     assert ours.test_errors == summary_of(job)["test_errors"]
@@ -102,7 +78,7 @@ def test_a_half_finished_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeyp
         return next(seen) - 1
 
     monkeypatch.setattr("bayesgan.paper.grid.Training", partial(Training, checkpoint_seconds=0.0))
-    (whole,), (halved,) = (tiny(tmp_path / name, systems=["bayesgan"]) for name in ("whole", "halved"))
+    (whole,), (halved,) = (tiny(tmp_path / name, methods=["bayesgan"]) for name in ("whole", "halved"))
     in_all = looks(whole)
     assert looks(halved, end=4) == 4
     assert finished(halved) is None
@@ -136,20 +112,41 @@ def test_what_goes_wrong_is_a_reason_and_not_an_exception(tmp_path: Path, monkey
     assert "1 / 0" in (job.folder / "failure.txt").read_text()
 
 
-def test_changes_leave_alone_what_makes_a_system_what_it_is(tmp_path: Path) -> None:
+def test_changes_leave_alone_what_makes_a_method_what_it_is(tmp_path: Path) -> None:
     changes = TINY | {"temperature": 0.1, "generators": 3, "discriminators": 3, "prior_variance": 2.0, "thin": 1}
     jobs = Grid(["digits"], subsets=1, labels=[20], overrides=changes).jobs(tmp_path, Path())
-    settings = {job.system: job.task.settings for job in jobs}
-    assert {name: each.generators for name, each in settings.items()} == {
+    settings = {job.task.method: job.task.settings for job in jobs}
+    assert {name: each.populations.generators for name, each in settings.items()} == {
         **{"bayesgan": 3, "ensemble": 3, "dcgan": 1, "wdcgan": 1, "lfvi": 1, "dcgan10": 10, "supervised": 0}
     }
-    assert {name for name, each in settings.items() if each.temperature > 0} == {"bayesgan"}
-    assert {name for name, each in settings.items() if each.thin == 1} >= {"bayesgan", "ensemble"}
+    assert {name for name, each in settings.items() if each.sampler.temperature > 0} == {"bayesgan"}
+    assert {name for name, each in settings.items() if each.length.thin == 1} >= {"bayesgan", "ensemble"}
     dcgan = settings["dcgan"]
-    assert dcgan.iterations - dcgan.burn_in == dcgan.thin  # one sample, the last
-    assert dcgan.prior_variance is None
+    assert dcgan.length.iterations - dcgan.length.burn_in == dcgan.length.thin  # one sample, the last
+    assert dcgan.densities.prior_variance is None
 
 
 def test_a_long_run_is_evaluated_twenty_times(tmp_path: Path) -> None:
     short, long = (Grid(["digits"], overrides={"iterations": each}).jobs(tmp_path, Path())[0] for each in (200, 10**4))
     assert (short.task.every, long.task.every) == (100, 500)
+
+
+def test_a_folder_is_named_by_what_is_trained_in_it(tmp_path: Path) -> None:
+    jobs = tiny(tmp_path, methods=["ensemble", "dcgan10"], labels=[20, 50], subsets=2)
+    names = {job.folder.relative_to(tmp_path / "runs").name for job in jobs}
+    assert names == {f"digits-{n}-{method}-{m}" for n in (20, 50) for method in ("ensemble", "dcgan10") for m in (0, 1)}
+    assert all(folder(tmp_path, job.task) == job.folder for job in jobs)
+    assert jobs[0].name == "digits, 20 labels, ensemble, subset 0"
+
+
+def test_what_has_ended_or_failed_is_found_in_its_folder(tmp_path: Path) -> None:
+    done, failed, _ = tiny(tmp_path, labels=[20, 5000, 50])
+    assert attempt(done) is None
+    reason = attempt(failed)
+    found = found_in(tmp_path, ())
+    assert {path: each.row.status for path, each in found.items()} == {
+        done.folder: "done",
+        failed.folder: f"failed: {reason}",
+    }
+    assert found[done.folder] == finished(done)
+    assert found_in(tmp_path, {done.folder}).keys() == {failed.folder}

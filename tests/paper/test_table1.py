@@ -1,13 +1,13 @@
 import csv
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from bayesgan.paper.statistics import RunRow
 from bayesgan.paper.table1 import Caption, Made, write_table
+from tests.helpers.pages import Rows
 
 NASTY = 'out of "memory", 5 % of <b>A&B</b> | x_y\n$2^3$ {~#} \\end é --'
 CAPTION = Caption(
@@ -40,34 +40,6 @@ ROWS = [
     replace(failed(run("mnist", 100, "bayesgan", 0, 0), ""), status="running"),
     run("svhn", 1000, "dcgan", 0, 100),
 ]
-
-
-class Rows(HTMLParser):
-    """The text of every cell, by row; the tags that were opened."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self.tags: set[str] = set()
-        self.text = ""
-        self.in_cell = False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, _: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-            self.in_cell = True
-
-    def handle_endtag(self, tag: str) -> None:
-        self.in_cell = self.in_cell and tag not in ("td", "th")
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-        if self.in_cell:
-            self.rows[-1][-1] = " ".join(f"{self.rows[-1][-1]} {data}".split())
 
 
 @pytest.fixture
@@ -137,7 +109,7 @@ def test_ours_stand_above_the_papers(out: Path) -> None:
         ["*paper* (N = 75,000; D = (32, 32, 3))", "*29 min*", "", "*81 min*", ""],
         ["1,000", "20.0 (n = 1)", "", "", ""],
         ["*paper*", "*25.5 ± 3.3*", "", "*12.9 ± 2.5*", ""],
-        ["system", "− DCGAN", "÷ DCGAN", "wins (over DCGAN)"],
+        ["method", "− DCGAN", "÷ DCGAN", "wins (over DCGAN)"],
     ]
 
 
@@ -147,7 +119,7 @@ def test_the_paired_summary(out: Path) -> None:
         ["**20 labels**", "", "", ""],
         ["BayesGAN", "−3.33 (−10.92 to +4.26)", "0.67", "2.5 of 3"],
         ["Ensemble", "+1.00", "1.12", "0 of 1"],
-        ["system", "− Ensemble", "÷ Ensemble", "wins (over Ensemble)"],
+        ["method", "− Ensemble", "÷ Ensemble", "wins (over Ensemble)"],
         ["---", "---:", "---:", "---:"],
         ["**20 labels**", "", "", ""],
         ["BayesGAN", "−5.00", "0.44", "1 of 1"],
@@ -198,11 +170,11 @@ def test_the_caption_says_which_runs_are_not_as_in_the_preset(tmp_path: Path) ->
     twenty, fifty = run("digits", 20, "dcgan", 0, 50), run("digits", 50, "dcgan", 0, 40)
     rows = [twenty, fifty, *ROWS[3:6], run("svhn", 1000, "dcgan", 0, 100)]
     changed = [(rows[0], {"thin": 5}), (rows[1], {"thin": 7}), *((row, {"thin": 5}) for row in rows[2:5])]
-    write_table(rows, replace(CAPTION, changed=[*changed, (rows[-1], {"scan": "random"})]), tmp_path)
+    write_table(rows, replace(CAPTION, changed=[*changed, (rows[-1], {"coupling": "all"})]), tmp_path)
     assert (
         "Not as in the preset: thin 5 (DCGAN on Digits with 20 labels; BayesGAN on Digits). "
         "Not as in the preset: thin 7 (DCGAN on Digits with 50 labels). "
-        'Not as in the preset: scan "random" (DCGAN on SVHN). '
+        'Not as in the preset: coupling "all" (DCGAN on SVHN). '
     ) in (tmp_path / "table1.md").read_text(encoding="utf-8")
 
 
@@ -214,7 +186,7 @@ def test_without_the_papers_sets_there_is_nothing_of_the_paper(tmp_path: Path) -
         assert "Ensemble" not in text
         assert "Paired" not in text
         assert "Failed" not in text
-        assert "best" not in re.sub("(?s)<style>.*</style>|The best mean", "", text)  # one system is not the best
+        assert "best" not in re.sub("(?s)<style>.*</style>|The best mean", "", text)  # one method is not the best
 
 
 def test_reasons_are_escaped_in_full(out: Path) -> None:

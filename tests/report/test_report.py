@@ -1,9 +1,8 @@
-import base64
-import io
+"""The report as a page: all of its parts, every figure in its place, nothing that a name could smuggle in."""
+
+import json
 import re
 import shutil
-from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -17,78 +16,42 @@ from sklearn.metrics import log_loss
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.data.folder import OwnImages
+from bayesgan.data.labels import LabelledImages
 from bayesgan.report.report import write_report
 from bayesgan.report.runs import command, finished
 from bayesgan.runs.images import Task, Training
-from bayesgan.settings.names import Method
+from bayesgan.runs.saved import SavedRun, read_run
+from tests.helpers.pages import Elements, headings, part, pictures, words
 
 CPU = torch.device("cpu")
 SMALL = {"iterations": 6, "generator_width": 4, "discriminator_width": 4}
-PAIRS = {"burn_in": 4, "thin": 1, "generators": 4, "discriminators": 4}
-METHODS: tuple[Method, ...] = ("bayesgan", "dcgan", "supervised")
-MACHINE = {"threads": 1, "device": "cpu"}
 HOSTILE = '"><script>alert(1)<|script>'  # a folder's name has no slash
 
 Finished = tuple[list[Training], list[dict[str, Any]]]
 
-
-@pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory, one_thread: None) -> Finished:
-    """The systems of the demonstration."""
-    folder = tmp_path_factory.mktemp("runs")
-    chosen = {"bayesgan": SMALL | PAIRS, "dcgan": SMALL, "supervised": SMALL}
-    tasks = [Task("digits", 50, 3, method, "fast", 7, overrides=chosen[method]) for method in METHODS]
-    trainings = [Training(task, folder / task.method, Path(), CPU) for task in tasks]
-    return trainings, [each.train() for each in trainings]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
-def unsupervised(tmp_path_factory: pytest.TempPathFactory, one_thread: None) -> Training:
+def unsupervised(tmp_path_factory: pytest.TempPathFactory) -> Training:
     training = Training(Task("digits", 0, overrides=SMALL), tmp_path_factory.mktemp("runs") / "free", Path(), CPU)
     training.train()
     return training
 
 
-def written(trainings: list[Training], folder: Path, made_by: str | None = None) -> str:
-    write_report(trainings, folder / "report.html", made_by)
+def saved(trainings: list[Training]) -> list[tuple[SavedRun, LabelledImages]]:
+    return [(read_run(each.folder), each.data) for each in trainings]
+
+
+def written(runs: list[tuple[SavedRun, LabelledImages]], folder: Path, made_by: str | None = None) -> str:
+    write_report(runs, folder / "report.html", made_by)
     assert [path.name for path in folder.iterdir()] == ["report.html"]
     return (folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def page(three: Finished, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return written(three[0], tmp_path_factory.mktemp("report"))
-
-
-class Elements(HTMLParser):
-    """Every element with its attributes."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attributes)))
-
-
-def words(page: str) -> str:
-    """What a reader sees, the space between words made one blank."""
-    return " ".join(unescape(re.sub("<style.*?</style>|<[^>]*>", " ", page, flags=re.DOTALL)).split())
-
-
-def headings(page: str) -> list[str]:
-    return [words(each) for each in re.findall("<h[12].*?</h[12]>", page)]
-
-
-def part(page: str, heading: str) -> str:
-    """From one heading to the next."""
-    return page.split(f"<h2>{heading}</h2>")[1].split("<h2>")[0]
-
-
-def pictures(page: str) -> list[np.ndarray]:
-    addresses = [attributes["src"] or "" for tag, attributes in Elements(page).found if tag == "img"]
-    return [np.asarray(Image.open(io.BytesIO(base64.b64decode(each.partition(",")[2])))) for each in addresses]
+    return written(saved(three[0]), tmp_path_factory.mktemp("report"))
 
 
 def test_the_page_needs_no_other_file(page: str) -> None:
@@ -127,7 +90,8 @@ def test_the_page_tells_what_was_done(three: Finished, page: str) -> None:
     assert f"Subset 3: sha256 {three[0][0].labelled.sha256}" in text
     assert f"torch {torch.__version__}" in text
     assert "discriminator_width 4 4 4" in text
-    assert "game jensen-shannon jensen-shannon classification" in text
+    assert "game jensen-shannon jensen-shannon jensen-shannon" in text
+    assert re.search(r"\bgenerators 4 1 0\b", text)
 
 
 def test_the_tables_hold_the_summaries_and_the_scores(three: Finished, page: str) -> None:
@@ -180,7 +144,8 @@ def test_every_generator_of_the_last_sample_is_shown_beside_real_images(three: F
     shown = pictures(drawn)
     np.testing.assert_array_equal(np.stack(shown[:60]), three[0][0].images.train[:60, 0])
     for training, first in zip(three[0][:2], (60, 120), strict=True):
-        wanted = training.pictures(6, 10).flatten(0, 1)[:, 0].numpy()
+        drawn_by = training.posterior.latest(6, 10, training.task.seed)
+        wanted = torch.cat([each.pictures for each in drawn_by])[:, 0].numpy()
         np.testing.assert_array_equal(np.stack(shown[first : first + len(wanted)]), wanted)
 
 
@@ -245,14 +210,14 @@ def test_the_command_is_the_one_that_makes_the_page(three: Finished, page: str, 
     for training in three[0]:
         assert command(training.task, training.folder, training.run.environments[-1]) in made
     assert "bayesgan demo --seed 7" in words(
-        part(written(three[0], tmp_path, "bayesgan demo --seed 7"), "How this was made")
+        part(written(saved(three[0]), tmp_path, "bayesgan demo --seed 7"), "How this was made")
     )
 
 
 def test_runs_without_labels_and_other_data_have_parts_of_their_own(
     three: Finished, unsupervised: Training, tmp_path: Path
 ) -> None:
-    page = written([unsupervised, three[0][2]], tmp_path)
+    page = written(saved([unsupervised, three[0][2]]), tmp_path)
     every = headings(page)
     free = ["During training", "What the generators draw", "The posterior in two dimensions", "Real or generated?"]
     labelled = ["Errors", "During training", "Calibration", "Sure and unsure", "The labelled images"]
@@ -266,20 +231,20 @@ def test_runs_without_labels_and_other_data_have_parts_of_their_own(
     assert [f"#{attributes['id']}" for tag, attributes in Elements(page).found if tag == "h1" and attributes] == names
 
 
-def test_runs_of_one_system_are_told_apart_by_their_folders(three: Finished, tmp_path: Path) -> None:
+def test_runs_of_one_method_are_told_apart_by_their_folders(three: Finished, tmp_path: Path) -> None:
     twin = tmp_path / "twin" / "dcgan"
     shutil.copytree(three[0][1].folder, twin)
     other = tmp_path / "other"
     shutil.copytree(three[0][1].folder, other)
     folders = [other, twin, three[0][1].folder, twin]  # the same one twice is one
     (tmp_path / "page").mkdir()
-    page = written(list(finished(folders, Path(), CPU)), tmp_path / "page")
+    page = written(list(finished(folders, Path())), tmp_path / "page")
     names = [words(each) for each in re.findall('<th scope="row">(.*?)<', part(page, "Errors"), flags=re.DOTALL)]
     assert names == ["DCGAN (other)", f"DCGAN ({twin})", f"DCGAN ({three[0][1].folder})"]
     assert "fewest errors" not in page
 
 
-def test_text_cannot_become_markup(tmp_path: Path, one_thread: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_cannot_become_markup(tmp_path: Path) -> None:
     digits = load_digits()
     for number, (pixels, label) in enumerate(zip(digits.images[:60], digits.target[:60], strict=True)):
         folder = tmp_path / HOSTILE / ("unlabelled" if label > 1 else f"{HOSTILE}{label}")
@@ -289,9 +254,10 @@ def test_text_cannot_become_markup(tmp_path: Path, one_thread: None, monkeypatch
     training = Training(task, tmp_path / f"run{HOSTILE}", Path(), CPU)
     training.train()
     machine = training.run.environments[0]
-    monkeypatch.setattr(training.run, "environments", [machine, machine | {"processor": HOSTILE}])
+    machines = [machine, machine | {"processor": HOSTILE}]
+    (training.folder / "environments.json").write_text(json.dumps(machines))
     (tmp_path / "page").mkdir()
-    page = written([training], tmp_path / "page")
+    page = written(saved([training]), tmp_path / "page")
     assert "<script" not in page
     text = words(page)
     assert f"from the folder {HOSTILE} (8×8 pixels, grey)" in text
@@ -302,11 +268,11 @@ def test_text_cannot_become_markup(tmp_path: Path, one_thread: None, monkeypatch
     assert any(title.startswith(f"{HOSTILE}0/{HOSTILE}") for title in titles)
     next((tmp_path / HOSTILE).rglob("*.png")).unlink()
     with pytest.raises(BayesganError, match="are not those that"):
-        next(finished([training.folder], Path(), CPU))
+        next(finished([training.folder], Path()))
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing_behind(three: Finished, tmp_path: Path) -> None:
     (tmp_path / "report.html").mkdir()
     with pytest.raises(BayesganError, match="Cannot write"):
-        write_report(three[0][2:], tmp_path / "report.html")
+        write_report(saved(three[0][2:]), tmp_path / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]

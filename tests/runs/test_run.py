@@ -11,23 +11,14 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.networks.mlp import mlp
-from bayesgan.posterior.samples import Sample
 from bayesgan.runs.run import Metrics, Run
-from bayesgan.sampler.gan import BayesianGAN
-from bayesgan.settings.settings import Settings, parse_settings
+from bayesgan.settings.names import SIDES
+from tests.helpers.small_runs import content, evaluate, fresh, train
 
-
-def fresh(seed: int = 0, **settings: Any) -> BayesianGAN:
-    values = {"generators": 2, "real_batch": 8, "fake_batch": 8, "burn_in": 10, "iterations": 40, "thin": 10}
-    data = torch.randn(50, 3, generator=torch.Generator().manual_seed(7))
-    return BayesianGAN(parse_settings(Settings, **(values | settings)), mlp(10, 8, 3), mlp(3, 8, 1), data, seed)
-
-
-def evaluate(gan: BayesianGAN, sample: Sample) -> Metrics:
-    return {"draw": gan.noise(1, 1, "evaluation").sum().item()}
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class StoppedError(Exception):
@@ -42,26 +33,6 @@ def stop_at(iteration: int) -> Any:
     return progress
 
 
-def train(folder: Path, **arguments: Any) -> Run:
-    run = Run(fresh(**arguments.pop("settings", {})), folder, {"seed": 0}, checkpoint_seconds=0.0)
-    run.train(evaluate, every=7, **arguments)
-    return run
-
-
-def content(folder: Path) -> dict[str, Any]:
-    """Everything in a run folder that must not depend on interruptions (seconds do)."""
-    found: dict[str, Any] = {}
-    for path in sorted(folder.rglob("*")):
-        if path.name == "metrics.jsonl":
-            records = [json.loads(line) for line in path.read_text().splitlines()]
-            found[path.name] = [{k: v for k, v in record.items() if k != "seconds"} for record in records]
-        elif path.name == "checkpoint.safetensors":
-            found[path.name] = path.stat().st_size
-        elif path.is_file():
-            found[str(path.relative_to(folder))] = path.read_bytes()
-    return found
-
-
 @pytest.mark.parametrize("dynamics", ["plain", "frozen", "running"])
 def test_stopped_and_resumed_gives_the_same_bits(tmp_path: Path, dynamics: str) -> None:
     settings = {"dynamics": dynamics}
@@ -70,14 +41,61 @@ def test_stopped_and_resumed_gives_the_same_bits(tmp_path: Path, dynamics: str) 
         with pytest.raises(StoppedError):
             train(tmp_path / "resumed", settings=settings, progress=stop_at(stop))
     resumed = train(tmp_path / "resumed", settings=settings)
-    assert torch.equal(through.gan.generators.theta, resumed.gan.generators.theta)
-    assert torch.equal(through.gan.discriminators.momentum, resumed.gan.discriminators.momentum)
+    assert torch.equal(through.gan.state.generators.theta, resumed.gan.state.generators.theta)
+    assert torch.equal(through.gan.state.discriminators.momentum, resumed.gan.state.discriminators.momentum)
     assert content(tmp_path / "through") == content(tmp_path / "resumed")
 
 
+def test_chains_that_move_in_turn_go_on_with_the_same_bits(tmp_path: Path) -> None:
+    settings = {"generators": 3, "discriminators": 3, "chain_batch": 2}
+    train(tmp_path / "through", settings=settings)
+    for stop in (5, 10, 21):  # in the middle of a sweep, at the hand-over, while sampling
+        with pytest.raises(StoppedError):
+            train(tmp_path / "resumed", settings=settings, progress=stop_at(stop))
+    train(tmp_path / "resumed", settings=settings)
+    assert content(tmp_path / "through") == content(tmp_path / "resumed")
+
+
+KILLED = f"""
+import os, signal, sys, pathlib
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+import torch
+from bayesgan.runs.run import Run
+from tests.helpers import small_runs
+torch.set_num_threads(1)
+folder, iterations, moment = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+
+def evaluate(gan, sample):
+    if gan.state.iteration == moment:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return small_runs.evaluate(gan, sample)
+
+run = Run(small_runs.fresh(iterations=iterations, burn_in=100), folder, {{}}, checkpoint_seconds=0.0)
+print("begin", flush=True)
+run.train(evaluate, every=7)
+"""
+NEVER = "0"
+
+
+def long_run(folder: Path, iterations: int) -> None:
+    """What KILLED does where nothing happens to it."""
+    Run(fresh(iterations=iterations, burn_in=100), folder, {}, checkpoint_seconds=0.0).train(evaluate, every=7)
+
+
+def test_killed_between_a_sample_and_its_metrics_gives_the_same_bits(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "killed"), "150", "110"]
+    assert subprocess.run(command, capture_output=True).returncode == -signal.SIGKILL
+    assert (tmp_path / "killed" / "samples" / "00000110.safetensors").exists()
+    assert json.loads((tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()[-1])["iteration"] == 105
+    for name in ("killed", "through"):
+        long_run(tmp_path / name, 150)
+    assert content(tmp_path / "killed") == content(tmp_path / "through")
+
+
+@pytest.mark.slow
 def test_killed_at_random_moments_gives_the_same_bits(tmp_path: Path) -> None:
     """SIGKILL, wherever it strikes: between a sample and its metrics, or within a write."""
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "killed")]
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "killed"), "400", NEVER]
     kills = 0
     for delay in (0.3, 0.05, 0.6, 0.4):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"})
@@ -89,31 +107,30 @@ def test_killed_at_random_moments_gives_the_same_bits(tmp_path: Path) -> None:
         process.stdout.close()
     assert kills >= 2
     for name in ("killed", "through"):
-        subprocess.run([*command[:-1], str(tmp_path / name)], check=True, capture_output=True)
+        long_run(tmp_path / name, 400)
     assert content(tmp_path / "killed") == content(tmp_path / "through")
-
-
-KILLED = f"""
-import sys, pathlib
-sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-import torch
-from tests.runs.test_run import fresh, evaluate
-from bayesgan.training import Run
-torch.set_num_threads(1)
-run = Run(fresh(iterations=400, burn_in=100), pathlib.Path(sys.argv[1]), {{}}, checkpoint_seconds=0.0)
-print("begin", flush=True)
-run.train(evaluate, every=7)
-"""
 
 
 def test_samples_start_after_the_burn_in_and_are_thinned(tmp_path: Path) -> None:
     run = train(tmp_path)
     assert run.samples.iterations == [20, 30, 40]
-    assert torch.equal(run.samples.load(40, "generators"), run.gan.generators.theta)
+    assert torch.equal(run.samples.load(40, "generators"), run.gan.state.generators.theta)
     by_iteration = {record["iteration"]: record for record in run.metrics}
     assert sorted(by_iteration) == [7, 14, 20, 21, 28, 30, 35, 40]
     assert "gradient_noise_over_friction" in by_iteration[20]
     assert set(by_iteration[7]["log_posterior"]) == {"generators", "discriminators"}
+
+
+def test_a_checkpoint_holds_the_state_and_nothing_else(tmp_path: Path) -> None:
+    state = train(tmp_path).gan.state
+    wanted = {"seen": state.seen} | {f"rng.{name}": rng.get_state() for name, rng in state.streams.items()}
+    for side in SIDES:
+        chains = vars(state.chains(side))
+        wanted |= {f"{side}.{name}": tensor for name, tensor in chains.items() if tensor is not None}
+    found = load_file(tmp_path / "checkpoint.safetensors")
+    assert found.keys() == wanted.keys()
+    assert all(torch.equal(found[name], wanted[name]) for name in wanted)
+    assert Run(fresh(), tmp_path, {"seed": 0}).gan.state.iteration == state.iteration == 40
 
 
 def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
@@ -157,10 +174,19 @@ def test_another_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     assert content(tmp_path) == before
 
 
+def test_a_run_of_another_version_is_not_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(StoppedError):
+        train(tmp_path, progress=stop_at(5))
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": "0.0.1"}))
+    before = content(tmp_path)
+    with pytest.raises(BayesganError, match=r"was made by bayesgan 0\.0\.1, this is .*: go on with that version"):
+        train(tmp_path)
+    assert content(tmp_path) == before
+
+
 @pytest.mark.parametrize("damage", ["truncate", "foreign", "text"])
 def test_an_unusable_checkpoint_gets_a_sentence(tmp_path: Path, damage: str) -> None:
-    from safetensors.torch import save_file
-
     train(tmp_path)
     path = tmp_path / "checkpoint.safetensors"
     if damage == "truncate":
@@ -179,10 +205,10 @@ def test_a_diverged_run_keeps_what_it_wrote(tmp_path: Path) -> None:
 
     def progress(done: int, metrics: Metrics) -> None:
         if done == 25:
-            gan.generators.theta[1, 0] = float("nan")
+            gan.state.generators.theta[1, 0] = float("nan")
 
     with pytest.raises(BayesganError, match=r"generator chain 1 .* at iteration 26"):
         run.train(evaluate, every=7, progress=progress)
     assert run.samples.iterations == [20]
     assert [json.loads(line)["iteration"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()][-1] == 21
-    assert Run(fresh(), tmp_path, {}).gan.iteration == 25
+    assert Run(fresh(), tmp_path, {}).gan.state.iteration == 25

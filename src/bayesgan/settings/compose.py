@@ -65,7 +65,7 @@ def changes(preset: PresetName, method: Method, dataset: ImageSetName, settings:
 
 
 def described(preset: PresetName) -> dict[str, Values]:
-    """Every value of the preset for ``bayesgan`` on MNIST, in groups, what others change of it, and those for vectors."""
+    """Every value of the preset for ``bayesgan`` on MNIST, in groups, what others change, and those for vectors."""
     reference = image_settings(preset, "bayesgan", "mnist")
     table: dict[str, Values] = {"bayesgan on mnist": reference.model_dump(mode="json")}
     others: list[tuple[str, Method, ImageSetName]] = [(each, each, "mnist") for each in METHODS[1:]]
