@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.runs.run import Metrics, Run
-from bayesgan.settings.names import SIDES
 from tests.helpers.small_runs import content, evaluate, fresh, train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -119,18 +118,6 @@ def test_samples_start_after_the_burn_in_and_are_thinned(tmp_path: Path) -> None
     assert sorted(by_iteration) == [7, 14, 20, 21, 28, 30, 35, 40]
     assert "gradient_noise_over_friction" in by_iteration[20]
     assert set(by_iteration[7]["log_posterior"]) == {"generators", "discriminators"}
-
-
-def test_a_checkpoint_holds_the_state_and_nothing_else(tmp_path: Path) -> None:
-    state = train(tmp_path).gan.state
-    wanted = {"seen": state.seen} | {f"rng.{name}": rng.get_state() for name, rng in state.streams.items()}
-    for side in SIDES:
-        chains = vars(state.chains(side))
-        wanted |= {f"{side}.{name}": tensor for name, tensor in chains.items() if tensor is not None}
-    found = load_file(tmp_path / "checkpoint.safetensors")
-    assert found.keys() == wanted.keys()
-    assert all(torch.equal(found[name], wanted[name]) for name in wanted)
-    assert Run(fresh(), tmp_path, {"seed": 0}).gan.state.iteration == state.iteration == 40
 
 
 def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:

@@ -162,10 +162,7 @@ def _finished(
 
 def generate(gan: BayesianGAN, theta: Tensor, points: int, rng: torch.Generator) -> np.ndarray:
     """At least ``points`` points, equally many from each chain of ``theta``: (chains, points of each, dim)."""
-    each = -(-points // len(theta))
-    shape = (len(theta), each, gan.settings.networks.noise_dim)
-    with torch.no_grad():
-        return gan.generator(theta, torch.randn(shape, generator=rng, device=rng.device)).cpu().numpy()
+    return gan.generate(-(-points // len(theta)), rng, theta).cpu().numpy()
 
 
 def flat(points: np.ndarray) -> np.ndarray:

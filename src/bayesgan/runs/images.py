@@ -22,6 +22,7 @@ from bayesgan.networks.build import pair
 from bayesgan.posterior.posterior import Posterior
 from bayesgan.runs.record import RunRecord, read_record
 from bayesgan.runs.run import Metrics, Progress, Run
+from bayesgan.runs.summary import SUMMARY
 from bayesgan.sampler.distributed import ALONE, Ranks
 from bayesgan.sampler.gan import BayesianGAN, Sample
 from bayesgan.sampler.minibatches import Labels
@@ -174,7 +175,7 @@ class Training:
         if self.gan.settings.populations.generators > 0:
             rows = self.posterior.latest(PANEL_ROWS, PANEL_COLUMNS, self.task.seed)
             draw_panels(torch.stack([each.pictures for each in rows]), self.folder / "panels.png")
-        write_text(self.folder / "summary.json", json.dumps(summary, indent=1) + "\n")
+        write_text(self.folder / SUMMARY, json.dumps(summary, indent=1) + "\n")
         return summary
 
     def errors(self, probabilities: Tensor) -> int:

@@ -27,7 +27,7 @@ from bayesgan.base.files import read_text, write_text
 from bayesgan.posterior.samples import SampleSet
 from bayesgan.runs import checkpoint
 from bayesgan.runs.checkpoint import Seconds
-from bayesgan.runs.record import FORMAT, other_version
+from bayesgan.runs.record import CONFIG, FORMAT, other_version
 from bayesgan.sampler.gan import BayesianGAN, Sample
 from bayesgan.sampler.gradients import LogDensities
 from bayesgan.settings.names import Side
@@ -76,7 +76,7 @@ class Run:
                 }
             )
         if self._ranks.agreed(self._checkpoint.exists(), self._device):
-            self._restore()
+            self.seconds, self.total_seconds = checkpoint.restore(self._checkpoint, gan)
         self.metrics: list[Metrics] = []
         self.environments: list[dict[str, Any]] = []
         if self._ranks.first:
@@ -85,7 +85,7 @@ class Run:
             self.environments = self._environments()
 
     def _claim(self, config: dict[str, Any]) -> None:
-        path = self.folder / "config.json"
+        path = self.folder / CONFIG
         if not path.exists():
             write_text(path, json.dumps(config, indent=2) + "\n")
             return
@@ -141,7 +141,7 @@ class Run:
 
     @property
     def _finished(self) -> bool:
-        return self.gan.state.iteration == self.gan.settings.length.iterations
+        return self.gan.state.iteration >= self.gan.settings.length.iterations
 
     def train(self, evaluate: Evaluate, every: int, progress: Progress | None = None) -> list[Metrics]:
         """Run to the last iteration, with an evaluation every ``every`` iterations and at the end."""
@@ -168,7 +168,7 @@ class Run:
                 if self._ranks.agreed(due, self._device):
                     if first:
                         _append(log, "", to_disk=True)  # before the checkpoint, which relies on it
-                    self._save()
+                    checkpoint.write(self._checkpoint, gan, Seconds(self.seconds, self.total_seconds))
                     last_checkpoint = time.monotonic()
                 if progress is not None:
                     progress(iteration, self.metrics[-1] if self.metrics else {})
@@ -195,12 +195,6 @@ class Run:
         if gan.collects and gan.settings.sampler.temperature > 0:
             record["gradient_noise_over_friction"] = gan.gradient_noise()
         return record
-
-    def _save(self) -> None:
-        checkpoint.write(self._checkpoint, self.gan, Seconds(self.seconds, self.total_seconds))
-
-    def _restore(self) -> None:
-        self.seconds, self.total_seconds = checkpoint.restore(self._checkpoint, self.gan)
 
 
 def _append(log: TextIO, text: str, to_disk: bool = False) -> None:

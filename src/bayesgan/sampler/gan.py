@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper: the iteration that moves both populations, and what is collected."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -9,11 +9,12 @@ from bayesgan.base.errors import BayesganError
 from bayesgan.base.rng import stream
 from bayesgan.sampler.coupling import grouped
 from bayesgan.sampler.distributed import ALONE, Members, Ranks
-from bayesgan.sampler.gradients import Gradients, LogDensities
+from bayesgan.sampler.gradients import Gradient, Gradients, LogDensities
 from bayesgan.sampler.mean_field import MeanField
-from bayesgan.sampler.minibatches import Labels, MiniBatches, Streams
+from bayesgan.sampler.minibatches import Labels, MiniBatches
 from bayesgan.sampler.population import Population
 from bayesgan.sampler.sghmc import Chains, gradient_noise_over_friction
+from bayesgan.sampler.state import State, Streams
 from bayesgan.sampler.update import Update
 from bayesgan.settings.names import SIDES, Side
 from bayesgan.settings.settings import Settings
@@ -25,21 +26,6 @@ STREAMS = (
 
 
 Sample = dict[str, Tensor]  # generators, discriminators, and the statistics of each, a row for each chain
-
-
-@dataclass
-class State:
-    """Everything that the next iteration depends on: a checkpoint holds exactly this."""
-
-    iteration: int
-    generators: Chains  # {θ_g^{j,m}}
-    discriminators: Chains  # {θ_d^{j,m}}
-    seen: Tensor  # (N,) of booleans: the unique real points so far, d of them
-    streams: Streams
-
-    def chains(self, side: Side) -> Chains:
-        """The population of a side."""
-        return self.generators if side == "generators" else self.discriminators
 
 
 class BayesianGAN:
@@ -77,9 +63,9 @@ class BayesianGAN:
         self.generator, self.discriminator = family(generator), family(discriminator)
         streams = {name: stream(seed, name, data.device) for name in STREAMS}
         size, members = len(data), self.members
-        self.batches = MiniBatches(settings, data, labels, seed, streams, members)
-        self.gradients = Gradients(settings, self.generator, self.discriminator, size, labels, streams, members)
-        self.update = {side: Update(side, settings, size, streams, members) for side in SIDES}
+        self.batches = MiniBatches(settings, data, labels, seed, members)
+        self.gradients = Gradients(settings, self.generator, self.discriminator, size, labels, members)
+        self.update = {side: Update(side, settings, size, members) for side in SIDES}
         self.state = State(
             iteration=0,
             generators=self._initial(self.generator, "generators", streams),
@@ -90,38 +76,43 @@ class BayesianGAN:
 
     def iterate(self) -> dict[Side, LogDensities]:
         """One iteration of Algorithm 1; the log densities of the chains that moved, before they did."""
-        state, batches, gradients = self.state, self.batches, self.gradients
-        found: dict[Side, LogDensities] = {}
+        state, found = self.state, dict[Side, LogDensities]()
         if state.iteration == self.settings.length.burn_in:
             self._hand_over()  # Section 3: Adam first, then SGHMC
         state.iteration += 1
 
         if self.settings.populations.generators > 0:
             # Sample noise {z^(1), …, z^(J)}
-            batch_g = batches.for_generators(state.iteration)
+            noise = self.batches.for_generators(state)
             # Σ_i Σ_k ∂ log p(θ_g | z^(i), θ_d^k)/∂θ_g
-            gradient = gradients.of_generators(state.generators.theta, state.discriminators.theta, batch_g)
+            gradient = self.gradients.of_generators(state, noise)
             # v ← (1−α)v + η(…) + n, n ~ N(0, 2αη I);  θ_g ← θ_g + v
-            self.update["generators"](state.generators, gradient, state.iteration, self.seen)
+            self.update["generators"](state, gradient)
             found["generators"] = gradient.log_densities
 
         for _ in range(self.settings.sampler.discriminator_steps):
             # Sample noise {z^(1), …, z^(J)}, and a mini-batch of n_d data points x
-            batch_d = batches.for_discriminators(state.iteration)
-            state.seen[batch_d.indices] = True
+            points = self.batches.for_discriminators(state)
+            state.seen[points.indices] = True
             # Σ_i Σ_k ∂ log p(θ_d | z^(i), x, θ_g^k)/∂θ_d
-            gradient = gradients.of_discriminators(state.generators.theta, state.discriminators.theta, batch_d)
+            gradient = self.gradients.of_discriminators(state, points)
             # v ← (1−α)v + η(…) + n, n ~ N(0, 2αη I);  θ_d ← θ_d + v
-            self.update["discriminators"](state.discriminators, gradient, state.iteration, self.seen)
+            self.update["discriminators"](state, gradient)
             found["discriminators"] = gradient.log_densities
 
         self._stop_if_diverged()
         return found
 
-    @property
-    def seen(self) -> int:
-        """d, the number of unique real points seen so far."""
-        return int(self.state.seen.sum())
+    def generate(self, points: int, rng: torch.Generator, theta_g: Tensor | None = None) -> Tensor:
+        """G(z; θ_g): (generators here, points, *point) by the present generators, or by ``theta_g``.
+
+        The noise comes from ``rng``: the run is not disturbed.
+        """
+        weights = self.generator.drawn(self.state.generators.theta if theta_g is None else theta_g, rng)
+        shape = (len(weights), points, self.settings.networks.noise_dim)
+        noise = torch.randn(shape, generator=rng, device=rng.device, dtype=self.batches.dtype)
+        with torch.no_grad():
+            return self.generator(weights, noise)
 
     @property
     def sampling(self) -> bool:
@@ -158,21 +149,24 @@ class BayesianGAN:
 
     def gradient_noise(self) -> dict[Side, dict[str, float]]:
         """β̂/α of both populations, the mean and the largest over weights (sghmc.gradient_noise_over_friction)."""
-        state, only = self.state, self.state.streams["diagnostics"]
-        batches, gradients = self.batches.measuring(only), self.gradients.measuring(only)
-        theta = state.generators.theta, state.discriminators.theta
+        # From a stream of their own, so that the run is not disturbed.
+        state = replace(self.state, streams=dict.fromkeys(STREAMS, self.state.streams["diagnostics"]))
         ratios: dict[Side, dict[str, float]] = {}
-        if self.settings.populations.generators > 0:
-            one, two = (gradients.of_generators(*theta, batches.for_generators(state.iteration)) for _ in range(2))
-            ratios["generators"] = self._noise_ratio("generators", one.values - two.values)
-        one, two = (gradients.of_discriminators(*theta, batches.for_discriminators(state.iteration)) for _ in range(2))
-        ratios["discriminators"] = self._noise_ratio("discriminators", one.values - two.values)
+        for side in SIDES if self.settings.populations.generators > 0 else ("discriminators",):
+            one, two = (self._gradient(side, state) for _ in range(2))
+            ratios[side] = self._noise_ratio(side, one.values - two.values)
         return ratios
 
+    def _gradient(self, side: Side, state: State) -> Gradient:
+        """A stochastic gradient of all chains of a side."""
+        if side == "generators":
+            return self.gradients.of_generators(state, self.batches.for_generators(state, everybody=True))
+        return self.gradients.of_discriminators(state, self.batches.for_discriminators(state, everybody=True))
+
     def _noise_ratio(self, side: Side, difference: Tensor) -> dict[str, float]:
-        eta = self.update[side].step_size(self.state.iteration, self.seen)
+        eta = self.update[side].step_size(self.state)
         friction, ranks = self.settings.sampler.friction, self.members.ranks
-        here = gradient_noise_over_friction(self.state.chains(side), difference, eta, friction)
+        here = gradient_noise_over_friction(self.state.of(side), difference, eta, friction)
         ratio = ranks.total(here * len(difference)) / ranks.total(here.new_tensor(len(difference)))
         return {"mean": ratio.mean().item(), "max": ratio.max().item()}
 
@@ -182,13 +176,13 @@ class BayesianGAN:
 
     def _hand_over(self) -> None:
         for side in SIDES:
-            self.update[side].hand_over(self.state.chains(side))
+            self.update[side].hand_over(self.state)
 
     def _stop_if_diverged(self) -> None:
         """Name the first chain whose weights are no longer finite numbers."""
         for side in SIDES:
             # A sum is not finite if one of its terms is not.
-            finite = torch.isfinite(self.state.chains(side).theta.sum(1))
+            finite = torch.isfinite(self.state.of(side).theta.sum(1))
             if not finite.all():
                 numbers = self.members.own(torch.arange(self.members.count(side)), side)
                 chain = int(numbers[torch.nonzero(~finite.cpu())[0]])

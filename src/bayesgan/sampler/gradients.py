@@ -4,8 +4,7 @@ Weights are (groups · chains, weights), for all chains of each group or a mini-
 are marginalised.
 """
 
-import copy
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,9 +22,10 @@ from bayesgan.sampler.densities import (
     reality,
 )
 from bayesgan.sampler.distributed import Members
-from bayesgan.sampler.minibatches import DiscriminatorBatch, GeneratorBatch, Labels, Streams
+from bayesgan.sampler.minibatches import DiscriminatorBatch, GeneratorBatch, Labels
 from bayesgan.sampler.population import Population
 from bayesgan.sampler.sghmc import noise_seeds
+from bayesgan.sampler.state import State, Streams
 from bayesgan.settings.settings import Settings
 
 
@@ -53,7 +53,6 @@ class Gradients:
         discriminator: that of discriminators, from (n, *point) to (n, K + features).
         size: N, the number of data points.
         labels: of some of them.
-        streams: random streams, for noise on layers and for weights drawn from Gaussians.
         members: the chains.
     """
 
@@ -64,7 +63,6 @@ class Gradients:
         discriminator: Population,
         size: int,
         labels: Labels | None,
-        streams: Streams,
         members: Members,
     ) -> None:
         self.settings = settings
@@ -73,52 +71,48 @@ class Gradients:
         self.size = size
         self.classes = 1 if labels is None else labels.number  # K
         self.labelled_size = 0 if labels is None else len(labels.indices)  # N_s
-        self.streams = streams
         self.members = members
         densities = settings.densities
         # With nobody to tell it from, a label does not say that a point is real.
         label_term = densities.label_term if settings.populations.generators > 0 else "class"
         self.game = game_of(densities.game, label_term, densities.critic_weight)
 
-    def measuring(self, only: torch.Generator) -> Self:
-        """The same for a measurement that must not disturb the run: every draw from one stream."""
-        twin = copy.copy(self)
-        twin.streams = dict.fromkeys(self.streams, only)
-        return twin
-
-    def of_generators(self, theta_g: Tensor, theta_d: Tensor, batch: GeneratorBatch) -> Gradient:
+    def of_generators(self, state: State, batch: GeneratorBatch) -> Gradient:
         """Σ_i Σ_k ∂ log p(θ_g | z^(i), θ_d^k)/∂θ_g, or as ``marginal`` joins them."""
-        theta = self.members.rows(theta_g, batch.moving).detach().requires_grad_()
-        facing = self.members.rows(theta_d, batch.faced)
-        found = self.log_p_of_generators(theta, facing, batch.noise, batch.real)
-        return _gradient(found, theta, batch.moving)
+        theta_g = self.members.rows(state.generators.theta, batch.moving).detach().requires_grad_()
+        theta_d = self.members.rows(state.discriminators.theta, batch.faced)
+        found = self.log_p_of_generators(state.streams, theta_g, theta_d, batch.noise, batch.real)
+        return _gradient(found, theta_g, batch.moving)
 
-    def of_discriminators(self, theta_g: Tensor, theta_d: Tensor, batch: DiscriminatorBatch) -> Gradient:
+    def of_discriminators(self, state: State, batch: DiscriminatorBatch) -> Gradient:
         """Σ_i Σ_k ∂ log p(θ_d | z^(i), x, θ_g^k)/∂θ_d, or as ``marginal`` joins them."""
         fakes = None
-        if batch.noise is not None:
+        if batch.noise is not None and batch.faced is not None:
             with torch.no_grad():
-                fakes = self.generated(self.members.rows(theta_g, batch.faced), batch.noise)
-        theta = self.members.rows(theta_d, batch.moving).detach().requires_grad_()
-        found = self.log_p_of_discriminators(theta, fakes, batch)
-        return _gradient(found, theta, batch.moving)
+                theta_g = self.members.rows(state.generators.theta, batch.faced)
+                fakes = self.generated(state.streams, theta_g, batch.noise)
+        theta_d = self.members.rows(state.discriminators.theta, batch.moving).detach().requires_grad_()
+        found = self.log_p_of_discriminators(state.streams, theta_d, fakes, batch)
+        return _gradient(found, theta_d, batch.moving)
 
-    def generated(self, theta_g: Tensor, noise: Tensor) -> Tensor:
+    def generated(self, streams: Streams, theta_g: Tensor, noise: Tensor) -> Tensor:
         """G(z; θ_g): (generators, noise batches · n_g, *point), of all ranks where they share a group."""
-        own = self.generator(self.generator.drawn(theta_g, self.streams["weights"]), noise)
+        own = self.generator(self.generator.drawn(theta_g, streams["weights"]), noise)
         return self.members.everyones(own, "generators") if self.members.split else own
 
     def log_p_of_generators(
-        self, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None = None
+        self, streams: Streams, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None = None
     ) -> LogDensities:
         """log p(θ_g | θ_d) of every generator: Eq. 1 or 3 joined over noise batches and discriminators.
 
         ``real``, (discriminators, n_d, *point), is what feature matching compares with.
         """
         members = self.members
-        weights_d = self.discriminator.drawn(theta_d, self.streams["weights"])
-        facing = self._facing(self.generated(theta_g, noise), len(weights_d) // members.groups)
-        outputs = self._by_generator(self.discriminator(weights_d, facing, seeds=self._layer_seeds(len(weights_d))))
+        weights_d = self.discriminator.drawn(theta_d, streams["weights"])
+        facing = self._facing(self.generated(streams, theta_g, noise), len(weights_d) // members.groups)
+        outputs = self._by_generator(
+            self.discriminator(weights_d, facing, seeds=self.layer_seeds(streams["layers"], len(weights_d)))
+        )
         prior = self.generator.log_p(theta_g, self.settings.densities.prior_variance)
         if members.split:
             prior = members.everyones(prior, "generators")
@@ -126,7 +120,7 @@ class Gradients:
         if real is None:
             log_p = generator_log_posterior(reality(outputs[..., : self.classes]), prior, self.size, self.game)
         else:
-            features = self._features(weights_d, real)
+            features = self._features(streams, weights_d, real)
             log_p = matching_log_posterior(outputs[..., self.classes :], features, prior, self.size)
         if members.split:  # the other ranks' discriminators have seen these generators too
             own = members.share.generators
@@ -134,19 +128,21 @@ class Gradients:
             log_p, prior = log_p[:, :, own.start : own.stop], prior[:, :, own.start : own.stop]
         return self._joined(log_p, prior, (1, 3), members.everyone.discriminators)
 
-    def log_p_of_discriminators(self, theta_d: Tensor, fakes: Tensor | None, batch: DiscriminatorBatch) -> LogDensities:
+    def log_p_of_discriminators(
+        self, streams: Streams, theta_d: Tensor, fakes: Tensor | None, batch: DiscriminatorBatch
+    ) -> LogDensities:
         """log p(θ_d | X, θ_g) of every discriminator: Eq. 2 or 4 joined over noise batches and generators.
 
         Without ``fakes`` there are only labels.
         """
         densities, real, labelled = self.settings.densities, batch.real, batch.labelled
-        weights = self.discriminator.drawn(theta_d, self.streams["weights"])
+        weights = self.discriminator.drawn(theta_d, streams["weights"])
         prior = self.discriminator.log_p(theta_d, densities.prior_variance).view(self.members.groups, -1, 1, 1)
         # Real, generated and labelled points are three batches: normalised together with the labelled ones, which come
         # back in every iteration, real points soon look generated without them (docs/choices.md).
         points = [] if fakes is None or real is None else [real, self._facing(fakes, prior.shape[1])]
         points += [] if labelled is None else [labelled[0]]
-        outputs = self.discriminator.of_batches(weights, points, self._layer_seeds(len(weights)))
+        outputs = self.discriminator.of_batches(weights, points, self.layer_seeds(streams["layers"], len(weights)))
         logits = [each[..., : self.classes] for each in outputs]
         log_p = prior
         if fakes is not None:
@@ -174,9 +170,10 @@ class Gradients:
         return outputs.reshape(groups, len(outputs) // groups, -1, *sizes, outputs.shape[-1])
 
     @torch.no_grad()
-    def _features(self, weights_d: Tensor, real: Tensor) -> Tensor:
+    def _features(self, streams: Streams, weights_d: Tensor, real: Tensor) -> Tensor:
         """Of real points: (groups, discriminators, 1, 1, n_d, features)."""
-        features = self.discriminator(weights_d, real, seeds=self._layer_seeds(len(weights_d)))[..., self.classes :]
+        seeds = self.layer_seeds(streams["layers"], len(weights_d))
+        features = self.discriminator(weights_d, real, seeds=seeds)[..., self.classes :]
         if features.shape[-1] == 0:
             raise BayesganError("This discriminator has no features to match: set feature_matching to false.")
         return features.view(self.members.groups, -1, 1, 1, *features.shape[1:])
@@ -186,10 +183,6 @@ class Gradients:
         """The labels that all chains together give to the points of the ``logits``, or to them as they are."""
         said = logits if plain is None else self.discriminator(weights, plain)[..., : self.classes]
         return agreed(self.members.everyones(said.softmax(-1), "discriminators"))
-
-    def _layer_seeds(self, chains: int) -> Tensor | None:
-        """Seeds of the noise on the layers of so many discriminators here."""
-        return self.layer_seeds(self.streams["layers"], chains)
 
     def layer_seeds(self, rng: torch.Generator, chains: int) -> Tensor | None:
         """Seeds, drawn from ``rng``, of the noise on the layers of so many discriminators here; None without it."""

@@ -1,8 +1,6 @@
 """What an iteration draws: noise, mini-batches of data, of labels and of chains."""
 
-import copy
-from dataclasses import dataclass, field
-from typing import Self
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,13 +10,12 @@ from bayesgan.base.rng import stream
 from bayesgan.data.augment import CHANGES, jittered
 from bayesgan.data.pixels import as_numbers
 from bayesgan.sampler.distributed import ALL, Chosen, Members, rows_of
+from bayesgan.sampler.state import State, Streams
 from bayesgan.settings.names import Side
 from bayesgan.settings.settings import Settings
 
 CALIBRATION = 500  # points that the statistics of normalisations are taken from
 IMAGES = 4  # dimensions of (n, channels, height, width)
-
-Streams = dict[str, torch.Generator]  # one for each purpose
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class DiscriminatorBatch:
 
     moving: slice  # of the discriminators of each group
     indices: Tensor  # (moving discriminators on all ranks, n_d) of the real points
-    faced: Chosen = field(default_factory=lambda: ALL)  # of the generators of each group
+    faced: Chosen | None = None  # of the generators of each group
     noise: Tensor | None = None  # (faced generators here, noise batches · n_g, noise_dim)
     real: Tensor | None = None  # (moving discriminators here, n_d, *point), as each sees them
     plain: Tensor | None = None  # the same as they are, where the chains label those
@@ -62,22 +59,17 @@ class MiniBatches:
         data: the training points X, (N, *point); bytes stand for [−1, 1].
         labels: of some of the points.
         seed: of what is drawn once.
-        streams: that everything else is drawn from.
         members: the chains to draw for.
     """
 
-    def __init__(
-        self, settings: Settings, data: Tensor, labels: Labels | None, seed: int, streams: Streams, members: Members
-    ) -> None:
+    def __init__(self, settings: Settings, data: Tensor, labels: Labels | None, seed: int, members: Members) -> None:
         if settings.batches.jitter > 0 and data.dim() != IMAGES:
             raise BayesganError("Only images can be turned and moved: set jitter to 0.")
         self.settings = settings
         self.data = data
         self.size = len(data)  # N
         self.labels = labels
-        self.streams = streams
         self.members = members
-        self.everybody_moves = settings.populations.chain_batch is None
         # Without labels there is one class; without generators unlabelled points are not looked at.
         plays = labels is not None and settings.populations.generators > 0
         self.consensus = settings.densities.consensus if plays else 0.0
@@ -89,83 +81,79 @@ class MiniBatches:
         """Of weights and computations."""
         return self.data.dtype if self.data.is_floating_point() else torch.float32
 
-    def measuring(self, only: torch.Generator) -> Self:
-        """The same for a measurement that must not disturb the run: every draw from one stream, for all chains."""
-        twin = copy.copy(self)
-        twin.streams = dict.fromkeys(self.streams, only)
-        twin.everybody_moves = True
-        return twin
-
-    def for_generators(self, iteration: int) -> GeneratorBatch:
-        """z^(1), …, z^(J) for each generator that moves, and who faces them."""
-        moving, faced = self.moving("generators", iteration), self.faced("discriminators")
-        noise = self.noise(moving)
-        real = self.augmented(self.indices(faced, "noise")) if self.settings.densities.feature_matching else None
+    def for_generators(self, state: State, everybody: bool = False) -> GeneratorBatch:
+        """z^(1), …, z^(J) for each generator that moves, and who faces them; for a measurement ``everybody`` moves."""
+        streams = state.streams
+        moving = ALL if everybody else self.moving("generators", state.iteration)
+        faced = self.faced("discriminators", streams)
+        noise, real = self.noise(streams, moving), None
+        if self.settings.densities.feature_matching:
+            real = self.augmented(streams, self.indices(streams, faced, "noise"))
         return GeneratorBatch(moving, faced, noise, real)
 
-    def for_discriminators(self, iteration: int) -> DiscriminatorBatch:
+    def for_discriminators(self, state: State, everybody: bool = False) -> DiscriminatorBatch:
         """Noise for the generators that are faced, and n_d points x with n_s labels for each that moves."""
-        settings, moving = self.settings, self.moving("discriminators", iteration)
-        indices = self.indices(moving)
+        settings, streams = self.settings, state.streams
+        moving = ALL if everybody else self.moving("discriminators", state.iteration)
+        indices = self.indices(streams, moving)
         if settings.populations.generators == 0:
-            return DiscriminatorBatch(moving, indices, labelled=self.labelled(moving))
-        faced = self.faced("generators")
-        noise, real, plain = self.noise(faced), self.augmented(indices), None
+            return DiscriminatorBatch(moving, indices, labelled=self.labelled(streams, moving))
+        faced = self.faced("generators", streams)
+        noise, real, plain = self.noise(streams, faced), self.augmented(streams, indices), None
         if self.consensus > 0 and settings.densities.consensus_on == "plain":
             plain = self.points(self.members.own(indices, "discriminators"))
+        labelled = self.labelled(streams, moving)
         # From the start to the middle of the burn-in; what is sampled after it stands still.
-        share = min(1.0, 2 * iteration / max(1, settings.length.burn_in))
-        return DiscriminatorBatch(
-            moving, indices, faced, noise, real, plain, self.labelled(moving), self.consensus * share
-        )
+        share = min(1.0, 2 * state.iteration / max(1, settings.length.burn_in))
+        return DiscriminatorBatch(moving, indices, faced, noise, real, plain, labelled, self.consensus * share)
 
     # Chains
 
     def moving(self, side: Side, iteration: int) -> slice:
         """The chains of each group that move: with a ``chain_batch`` one part of them after the other."""
         chains, batch = getattr(self.members.everyone, side), self.settings.populations.chain_batch
-        if batch is None or batch >= chains or self.everybody_moves:
+        if batch is None or batch >= chains:
             return ALL
         parts = -(-chains // batch)
         part = (iteration - 1) % parts
         return slice(part * chains // parts, (part + 1) * chains // parts)
 
-    def faced(self, side: Side) -> Chosen:
+    def faced(self, side: Side, streams: Streams) -> Chosen:
         """The chains of each group that the other side faces: with a ``chain_batch`` so many, drawn at random."""
         chains, batch = getattr(self.members.everyone, side), self.settings.populations.chain_batch
         if batch is None or batch >= chains:
             return ALL
-        return torch.randperm(chains, generator=self.streams["facing"], device=self.data.device)[:batch]
+        return torch.randperm(chains, generator=streams["facing"], device=self.data.device)[:batch]
 
     # Noise and data
 
-    def noise(self, chosen: Chosen = ALL) -> Tensor:
+    def noise(self, streams: Streams, chosen: Chosen = ALL) -> Tensor:
         """White noise z ~ N(0, I), (chosen generators here, noise batches · n_g, noise_dim)."""
         batches = self.settings.batches
         shape = (self.members.count("generators", chosen), batches.noise_batches * batches.fake_batch)
         drawn = torch.randn(
             *shape,
             self.settings.networks.noise_dim,
-            generator=self.streams["noise"],
+            generator=streams["noise"],
             device=self.data.device,
             dtype=self.dtype,
         )
         return self.members.own(drawn, "generators")
 
-    def indices(self, chosen: Chosen = ALL, name: str = "data") -> Tensor:
+    def indices(self, streams: Streams, chosen: Chosen = ALL, name: str = "data") -> Tensor:
         """Of n_d points for each of the chosen discriminators on all ranks, independent: white gradient noise.
 
         For a consensus all discriminators have the same ones.
         """
         shape = (self.members.count("discriminators", chosen), self.settings.batches.real_batch)
         if self.consensus > 0:
-            return self._integers(self.size, shape[1:], name).expand(shape)
+            return self._integers(self.size, shape[1:], streams[name]).expand(shape)
         if self._subsets is None:
-            return self._integers(self.size, shape, name)
+            return self._integers(self.size, shape, streams[name])
         subsets = rows_of(self._subsets, chosen, self.members.everyone.number)
-        return subsets.gather(1, self._integers(subsets.shape[1], shape, name))
+        return subsets.gather(1, self._integers(subsets.shape[1], shape, streams[name]))
 
-    def labelled(self, chosen: Chosen = ALL) -> tuple[Tensor, Tensor] | None:
+    def labelled(self, streams: Streams, chosen: Chosen = ALL) -> tuple[Tensor, Tensor] | None:
         """Points and classes for each of the chosen discriminators here: all, or each one's own n_s."""
         if self.labels is None:
             return None
@@ -173,21 +161,21 @@ class MiniBatches:
         if size <= self.settings.batches.label_batch:
             drawn = torch.arange(size, device=self.data.device).expand(chains, -1)
         else:
-            drawn = self._integers(size, (chains, self.settings.batches.label_batch), "labels")
+            drawn = self._integers(size, (chains, self.settings.batches.label_batch), streams["labels"])
         classes = self.labels.classes[self.members.own(drawn, "discriminators")]
-        return self.augmented(self.labels.indices[drawn]), classes
+        return self.augmented(streams, self.labels.indices[drawn]), classes
 
     def points(self, indices: Tensor) -> Tensor:
         """The data at ``indices`` (...), as numbers (..., *point)."""
         points = self.data[indices]
         return points if points.is_floating_point() else as_numbers(points)
 
-    def augmented(self, indices: Tensor) -> Tensor:
+    def augmented(self, streams: Streams, indices: Tensor) -> Tensor:
         """The data at ``indices`` (discriminators on all ranks, n) as those here see them this time (``jitter``)."""
         points, strength = self.points(self.members.own(indices, "discriminators")), self.settings.batches.jitter
         if strength == 0:
             return points
-        rng = self.streams["jitter"]
+        rng = streams["jitter"]
         changes = 2.0 * torch.rand(*indices.shape, CHANGES, generator=rng, device=rng.device) - 1.0
         return jittered(points, self.members.own(changes, "discriminators"), strength)
 
@@ -203,8 +191,8 @@ class MiniBatches:
         points = self.points(indices)
         return points.expand(self.members.here("discriminators"), *points.shape), noise
 
-    def _integers(self, below: int, shape: tuple[int, ...], name: str) -> Tensor:
-        return torch.randint(below, shape, generator=self.streams[name], device=self.data.device)
+    def _integers(self, below: int, shape: tuple[int, ...], rng: torch.Generator) -> Tensor:
+        return torch.randint(below, shape, generator=rng, device=self.data.device)
 
     def _draw_subsets(self, rng: torch.Generator) -> Tensor | None:
         """The points (discriminator chains, share · N) that each discriminator sees; None: all of them."""

@@ -8,8 +8,8 @@ from torch import Tensor
 from bayesgan.sampler import sghmc
 from bayesgan.sampler.distributed import ALL, Members
 from bayesgan.sampler.gradients import Gradient
-from bayesgan.sampler.minibatches import Streams
 from bayesgan.sampler.sghmc import Chains
+from bayesgan.sampler.state import State
 from bayesgan.settings.names import Side
 from bayesgan.settings.settings import Settings
 
@@ -21,52 +21,48 @@ class Update:
         side: which.
         settings: of the run.
         size: N, the number of data points.
-        streams: random streams; the seeds of the sampler's noise come from "dynamics".
         members: the chains.
     """
 
-    def __init__(self, side: Side, settings: Settings, size: int, streams: Streams, members: Members) -> None:
+    def __init__(self, side: Side, settings: Settings, size: int, members: Members) -> None:
         self.side: Side = side
         self.settings = settings
         self.size = size
-        self.streams = streams
         self.members = members
         self.clip = settings.sampler.clip if side == "discriminators" else None
 
-    def __call__(self, chains: Chains, gradient: Gradient, iteration: int, seen: int) -> None:
-        """Move the chains that ``gradient`` is of, in place.
-
-        ``seen`` is d, the number of unique real points seen so far.
-        """
-        sampler = self.settings.sampler
-        sampled = self._samples(iteration)
+    def __call__(self, state: State, gradient: Gradient) -> None:
+        """Move the chains that ``gradient`` is of, in place."""
+        sampler, chains = self.settings.sampler, state.of(self.side)
+        sampled = self._samples(state.iteration)
+        eta = self.step_size(state) if sampled else 0.0
         seeds = torch.zeros(len(gradient.values))
         if sampled and sampler.temperature > 0:
             number = self.members.count(self.side, gradient.moving)
-            seeds = self.members.own(sghmc.noise_seeds(self.streams["dynamics"], number), self.side)
+            seeds = self.members.own(sghmc.noise_seeds(state.streams["dynamics"], number), self.side)
         for part, slope, own_seeds in self._parts(chains, gradient, seeds):
             if sampled:
                 if sampler.dynamics == "running":
                     sghmc.update_running_mass(part, slope, self._adam())
-                eta = self.step_size(iteration, seen)
                 sghmc.sghmc_step(part, slope, eta, sampler.friction, sampler.temperature, own_seeds)
             else:
-                sghmc.adam_step(part, slope, self._adam(iteration))
+                sghmc.adam_step(part, slope, self._adam(state.iteration))
             if self.clip is not None:
                 part.theta.clamp_(-self.clip, self.clip)
 
-    def hand_over(self, chains: Chains) -> None:
+    def hand_over(self, state: State) -> None:
         """End the burn-in of all chains."""
         if self.settings.sampler.dynamics != "adam":
-            sghmc.hand_over(chains, self.settings.sampler.dynamics, self._adam())
+            sghmc.hand_over(state.of(self.side), self.settings.sampler.dynamics, self._adam())
 
-    def step_size(self, iteration: int, seen: int) -> float:
-        """η of an iteration of SGHMC."""
+    def step_size(self, state: State) -> float:
+        """η of an iteration of SGHMC: with the schedule γ/d, d is the number of unique real points seen so far."""
         sampler = self.settings.sampler
         gamma = sampler.step_ratio * sampler.friction * sampler.rate(self.side)
-        # The generators move before the first mini-batch is seen.
-        seen = max(seen, min(self.settings.batches.real_batch, self.size))
-        progress = self._progress(iteration)
+        seen = self.size
+        if sampler.schedule == "per-datum":  # the generators move before the first mini-batch is seen
+            seen = max(int(state.seen.sum()), min(self.settings.batches.real_batch, self.size))
+        progress = self._progress(state.iteration)
         return sghmc.step_size(sampler.schedule, gamma, self.size, seen, progress, sampler.cycles)
 
     def _samples(self, iteration: int) -> bool:

@@ -1,0 +1,108 @@
+"""Checkpoints: the whole state and nothing else, back to the bit, and refused where they are of another run."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from bayesgan.base.errors import BayesganError
+from bayesgan.runs.checkpoint import Seconds, restore, write
+from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.settings.names import SIDES
+from tests.helpers.small_runs import fresh
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SECONDS = Seconds(1.25, 2.5)
+
+
+def iterated(iterations: int, **settings: Any) -> BayesianGAN:
+    gan = fresh(**settings)
+    for _ in range(iterations):
+        gan.iterate()
+    return gan
+
+
+def tensors_of(gan: BayesianGAN) -> dict[str, Tensor]:
+    """Everything in the state but the iteration."""
+    state = gan.state
+    found = {"seen": state.seen} | {f"rng.{name}": rng.get_state() for name, rng in state.streams.items()}
+    for side in SIDES:
+        chains = vars(state.chains(side))
+        found |= {f"{side}.{name}": tensor for name, tensor in chains.items() if tensor is not None}
+    return found
+
+
+def assert_same(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> None:
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+@pytest.mark.parametrize("iterations", [5, 15])  # of Adam, and past the hand-over, from which on there is a mass
+def test_a_checkpoint_holds_the_state_and_nothing_else(iterations: int, tmp_path: Path) -> None:
+    path, gan = tmp_path / "checkpoint.safetensors", iterated(iterations)
+    write(path, gan, SECONDS)
+    assert_same(load_file(path), tensors_of(gan))
+    with safe_open(path, framework="pt") as file:
+        assert file.metadata().keys() == {"iteration", "seconds", "total_seconds"}
+    other = fresh()
+    assert restore(path, other) == SECONDS
+    assert other.state.iteration == iterations
+    assert_same(tensors_of(other), tensors_of(gan))
+    for each in (gan, other):
+        each.iterate()
+    assert_same(tensors_of(other), tensors_of(gan))
+
+
+def test_its_size_does_not_depend_on_the_time(tmp_path: Path) -> None:
+    gan = iterated(2)
+    write(tmp_path / "soon", gan, Seconds(0.0, 0.1))
+    write(tmp_path / "late", gan, Seconds(1e9, 123456.789))
+    assert (tmp_path / "soon").stat().st_size == (tmp_path / "late").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("seen", "does not contain tensor seen"),
+        ("rng.noise", r"does not contain tensor rng\.noise"),
+        ("generators.theta", "is not a checkpoint of this run .*theta"),
+        ("discriminators.momentum", "is not a checkpoint of this run .*momentum"),
+        ("discriminators.preconditioner", "the mass of the discriminators does not fit"),
+    ],
+)
+def test_a_checkpoint_that_lacks_something_is_refused(name: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    write(path, iterated(15), SECONDS)
+    left = {key: tensor for key, tensor in load_file(path).items() if key != name}
+    save_file(left, path, {"iteration": "15", "seconds": "1", "total_seconds": "1"})
+    with pytest.raises(BayesganError, match=rf"checkpoint\.safetensors.*{sentence}"):
+        restore(path, fresh())
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"generators": 3}, "theta of the generators has the shape"),
+        ({"discriminators": 1}, "theta of the discriminators has the shape"),
+        ({"dynamics": "plain"}, "the mass of the generators does not fit iteration 15"),
+        ({"burn_in": 20}, "the mass of the generators does not fit iteration 15"),
+    ],
+)
+def test_the_checkpoint_of_another_run_is_refused(settings: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    write(path, iterated(15), SECONDS)
+    with pytest.raises(BayesganError, match=sentence):
+        restore(path, fresh(**settings))
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    write(path, iterated(1), SECONDS)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(BayesganError, match=r"Cannot read .*checkpoint\.safetensors"):
+        restore(path, fresh())
