@@ -15,7 +15,7 @@ NO_INDICES = torch.zeros(0, dtype=torch.long)
 
 
 def generator_log_p(gan: BayesianGAN, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None) -> Tensor:
-    return gan.gradients.log_p_of_generators(theta_g, theta_d, noise, real).posterior
+    return gan.gradients.log_p_of_generators(gan.state.streams, theta_g, theta_d, noise, real).posterior
 
 
 def discriminator_log_p(
@@ -27,27 +27,23 @@ def discriminator_log_p(
     consensus: float = 0.0,
 ) -> Tensor:
     batch = DiscriminatorBatch(ALL, NO_INDICES, real=real, labelled=labelled, consensus=consensus)
-    return gan.gradients.log_p_of_discriminators(theta_d, fakes, batch).posterior
+    return gan.gradients.log_p_of_discriminators(gan.state.streams, theta_d, fakes, batch).posterior
 
 
 def generator_gradient(gan: BayesianGAN) -> Gradient:
     """On what the next iteration would draw."""
-    state, batch = gan.state, gan.batches.for_generators(gan.state.iteration)
-    return gan.gradients.of_generators(state.generators.theta, state.discriminators.theta, batch)
+    return gan.gradients.of_generators(gan.state, gan.batches.for_generators(gan.state))
 
 
 def discriminator_gradient(gan: BayesianGAN) -> Gradient:
     """On what the next iteration would draw."""
-    state, batch = gan.state, gan.batches.for_discriminators(gan.state.iteration)
-    return gan.gradients.of_discriminators(state.generators.theta, state.discriminators.theta, batch)
+    return gan.gradients.of_discriminators(gan.state, gan.batches.for_discriminators(gan.state))
 
 
 def discriminator_gradient_on(gan: BayesianGAN, indices: Tensor) -> Gradient:
     """On real points at ``indices``, the rest as the next iteration would draw it."""
-    state, batches = gan.state, gan.batches
-    batch = batches.for_discriminators(state.iteration)
-    batch = replace(batch, indices=indices, real=batches.points(indices))
-    return gan.gradients.of_discriminators(state.generators.theta, state.discriminators.theta, batch)
+    batch = replace(gan.batches.for_discriminators(gan.state), indices=indices, real=gan.batches.points(indices))
+    return gan.gradients.of_discriminators(gan.state, batch)
 
 
 def tensors(chains: Chains) -> dict[str, Tensor]:

@@ -180,7 +180,7 @@ def outcome(ranks: Ranks, values: dict[str, Any]) -> dict[str, Tensor]:
         found[f"gradient noise of {name}"] = torch.tensor([ratios["mean"], ratios["max"]], dtype=torch.double)
     state = gan.state
     for side in SIDES:
-        own = tensors(state.chains(side))
+        own = tensors(state.of(side))
         found |= {f"{name} of {side}": gan.members.everyones(tensor, side) for name, tensor in own.items()}
     streams = {name: each.get_state().double() for name, each in state.streams.items()}
     return found | {"seen": state.seen.double()} | streams
@@ -304,7 +304,7 @@ def test_ranks_with_whole_groups_do_not_need_each_other(case: str, alone: dict[s
             gan.iterate()
     for side in SIDES:
         for name in ("theta", "momentum"):
-            ours = torch.cat([getattr(gan.state.chains(side), name) for gan in gans])
+            ours = torch.cat([getattr(gan.state.of(side), name) for gan in gans])
             torch.testing.assert_close(ours, alone[case][f"{name} of {side}"], rtol=1e-8, atol=1e-10)
 
 

@@ -98,8 +98,8 @@ def test_gradients_equal_a_naive_implementation(coupling: Coupling, marginal: Ma
         marginal=marginal,
         prior_variance=variance,
     )
-    noise = gan.batches.noise()
-    real = gan.batches.data[gan.batches.indices()]
+    noise = gan.batches.noise(gan.state.streams)
+    real = gan.batches.data[gan.batches.indices(gan.state.streams)]
 
     theta_g = gan.state.generators.theta.clone().requires_grad_()
     log_p = generator_log_p(gan, theta_g, gan.state.discriminators.theta, noise, None)
@@ -111,7 +111,7 @@ def test_gradients_equal_a_naive_implementation(coupling: Coupling, marginal: Ma
         torch.testing.assert_close(gradient[chain], torch.autograd.grad(expected, theta)[0], rtol=1e-9, atol=1e-10)
 
     theta_d = gan.state.discriminators.theta.clone().requires_grad_()
-    fakes = gan.gradients.generated(gan.state.generators.theta, noise)
+    fakes = gan.gradients.generated(gan.state.streams, gan.state.generators.theta, noise)
     log_p = discriminator_log_p(gan, theta_d, fakes, real)
     (gradient,) = torch.autograd.grad(log_p.sum(), theta_d)
     for chain in range(len(theta_d)):
@@ -147,12 +147,12 @@ def test_one_step_is_goodfellows_algorithm_1() -> None:
     descend_d = torch.optim.SGD(discriminator.parameters(), lr=rate_d)
     bce = torch.nn.BCEWithLogitsLoss()
 
-    logits = discriminator(generator(twin.batches.noise()[0]))
+    logits = discriminator(generator(twin.batches.noise(twin.state.streams)[0]))
     bce(logits, torch.ones_like(logits)).backward()
     descend_g.step()
     descend_d.zero_grad()
-    real = discriminator(twin.batches.data[twin.batches.indices()[0]])
-    fake = discriminator(generator(twin.batches.noise()[0]).detach())
+    real = discriminator(twin.batches.data[twin.batches.indices(twin.state.streams)[0]])
+    fake = discriminator(generator(twin.batches.noise(twin.state.streams)[0]).detach())
     (bce(real, torch.ones_like(real)) + bce(fake, torch.zeros_like(fake))).backward()
     descend_d.step()
 
@@ -186,15 +186,14 @@ def test_same_seed_same_bits_and_another_seed_others() -> None:
 
 
 def eta(gan: BayesianGAN) -> float:
-    return gan.update["generators"].step_size(gan.state.iteration, gan.seen)
+    return gan.update["generators"].step_size(gan.state)
 
 
 def test_step_size_counts_unique_points() -> None:
     gan = small_gan(real_batch=5, burn_in=1, step_ratio=1.0, friction=0.5)
     gan.iterate()
     gan.iterate()
-    seen = gan.seen
-    assert seen == int(gan.state.seen.sum())
+    seen = int(gan.state.seen.sum())
     assert 5 <= seen <= 10
     assert eta(gan) == 0.5 * 2e-4 / seen
     for _ in range(200):

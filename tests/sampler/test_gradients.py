@@ -145,9 +145,9 @@ def found(gradient: Gradient) -> tuple[Tensor, Tensor]:
 
 
 def compare_with_naive(gan: BayesianGAN) -> None:
-    noise = gan.batches.noise()
-    real = gan.batches.points(gan.batches.indices())
-    labelled = gan.batches.labelled()
+    noise = gan.batches.noise(gan.state.streams)
+    real = gan.batches.points(gan.batches.indices(gan.state.streams))
+    labelled = gan.batches.labelled(gan.state.streams)
     assert labelled is not None
 
     theta_g = gan.state.generators.theta.clone().requires_grad_()
@@ -161,7 +161,7 @@ def compare_with_naive(gan: BayesianGAN) -> None:
         torch.testing.assert_close(gradient[chain], torch.autograd.grad(expected, theta)[0], rtol=1e-8, atol=1e-9)
 
     theta_d = gan.state.discriminators.theta.clone().requires_grad_()
-    fakes = gan.gradients.generated(gan.state.generators.theta, noise)
+    fakes = gan.gradients.generated(gan.state.streams, gan.state.generators.theta, noise)
     log_p = discriminator_log_p(gan, theta_d, fakes, real, labelled)
     (gradient,) = torch.autograd.grad(log_p.sum(), theta_d)
     for chain, row in enumerate(gan.state.discriminators.theta):
@@ -210,7 +210,7 @@ def test_the_update_uses_the_gradient_of_the_points_it_draws() -> None:
     gan, twin = small_gan(**values), small_gan(**values)
     indices = torch.tensor([[0, 1, 2, 3], [4, 5, 6, 6]])
     gradient, log_p = found(discriminator_gradient_on(gan, indices))
-    noise, labelled = twin.batches.noise(), twin.batches.labelled()
+    noise, labelled = twin.batches.noise(twin.state.streams), twin.batches.labelled(twin.state.streams)
     assert labelled is not None
     for chain, row in enumerate(twin.state.discriminators.theta):
         theta = row.clone().requires_grad_()
@@ -219,8 +219,8 @@ def test_the_update_uses_the_gradient_of_the_points_it_draws() -> None:
         torch.testing.assert_close(log_p[chain], expected.detach())
         torch.testing.assert_close(gradient[chain], torch.autograd.grad(expected, theta)[0])
     gradient, log_p = found(generator_gradient(gan))
-    noise = twin.batches.noise()
-    real = twin.batches.points(twin.batches.indices(ALL, "noise"))
+    noise = twin.batches.noise(twin.state.streams)
+    real = twin.batches.points(twin.batches.indices(twin.state.streams, ALL, "noise"))
     for chain, row in enumerate(twin.state.generators.theta):
         theta = row.clone().requires_grad_()
         expected = naive_generator(twin, chain, theta, noise[chain], real)

@@ -1,6 +1,7 @@
 """The labels that chains give to unlabelled points together, and what they are worth to each."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -59,9 +60,9 @@ def test_in_the_posterior_it_is_that_of_all_chains_of_all_groups_growing_over_th
     plain = small_gan(**populations)
     ours = small_gan(consensus=0.6, **populations)
     torch.testing.assert_close(ours.state.discriminators.theta, plain.state.discriminators.theta)
-    weight = ours.batches.for_discriminators(iteration).consensus
+    weight = ours.batches.for_discriminators(replace(ours.state, iteration=iteration)).consensus
     assert weight == pytest.approx(0.6 * share)
-    real = ours.batches.points(ours.batches.indices())
+    real = ours.batches.points(ours.batches.indices(ours.state.streams))
     logits = [ours.discriminator(theta[None], real[:1])[0, :, :CLASSES] for theta in ours.state.discriminators.theta]
     squares = (torch.stack(logits).softmax(-1).sum(0) / 4) ** 2
     labels = squares / squares.sum(-1, keepdim=True)
@@ -88,9 +89,10 @@ def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
 
     monkeypatch.setattr("bayesgan.sampler.gradients.agreed", labels)
     monkeypatch.setattr("bayesgan.sampler.gradients.consensus_log_likelihood", worth)
-    state, batch = gan.state, gan.batches.for_discriminators(gan.state.iteration + 1)
+    gan.state.iteration = 1
+    batch = gan.batches.for_discriminators(gan.state)
     indices = batch.indices
-    found = gan.gradients.of_discriminators(state.generators.theta, state.discriminators.theta, batch)
+    found = gan.gradients.of_discriminators(gan.state, batch)
     log_p = found.log_densities.posterior
     network = Discriminator(IMAGE, CLASSES, 2).double()
     for theta, said in zip(gan.state.discriminators.theta, asked[0], strict=True):
@@ -103,7 +105,8 @@ def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
 
 
 def test_all_discriminators_have_the_same_points_and_none_has_without_a_consensus() -> None:
-    together, apart = (small_gan(discriminators=3, consensus=each).batches.indices() for each in (1.0, 0.0))
+    gans = [small_gan(discriminators=3, consensus=each) for each in (1.0, 0.0)]
+    together, apart = (gan.batches.indices(gan.state.streams) for gan in gans)
     assert together.shape == apart.shape == (3, REAL_BATCH)
     assert (together == together[0]).all()
     assert not (apart == apart[0]).all()
@@ -111,7 +114,7 @@ def test_all_discriminators_have_the_same_points_and_none_has_without_a_consensu
 
 def test_over_time_all_points_are_drawn() -> None:
     gan = small_gan(discriminators=2, consensus=1.0)
-    drawn = torch.cat([gan.batches.indices()[0] for _ in range(60)])
+    drawn = torch.cat([gan.batches.indices(gan.state.streams)[0] for _ in range(60)])
     assert set(drawn.tolist()) == set(range(SIZE))
 
 
@@ -152,5 +155,5 @@ def test_without_labels_there_is_nothing_to_agree_on() -> None:
     labelled = small_gan(discriminators=3, consensus=1.0)
     networks = mlp(NOISE_DIM, HIDDEN, DIM), mlp(DIM, HIDDEN, 1)
     gan = BayesianGAN(labelled.settings, *networks, labelled.batches.data, 0)
-    indices = gan.batches.indices()
+    indices = gan.batches.indices(gan.state.streams)
     assert not (indices == indices[0]).all()

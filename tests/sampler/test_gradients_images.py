@@ -17,15 +17,15 @@ def test_equations_3_and_4_with_plain_convolutional_networks() -> None:
     """All that a network is shown of one kind (real, generated, labelled) is one batch of its normalisations."""
     gan = dcgan(generators=2, discriminators=2, noise_batches=2, label_weight=None, marginal="sum", prior_variance=2.0)
     noise, real, labelled = (
-        gan.batches.noise(),
-        gan.batches.points(gan.batches.indices()),
-        gan.batches.labelled(),
+        gan.batches.noise(gan.state.streams),
+        gan.batches.points(gan.batches.indices(gan.state.streams)),
+        gan.batches.labelled(gan.state.streams),
     )
     assert labelled is not None
     theta_g = gan.state.generators.theta.clone().requires_grad_()
     theta_d = gan.state.discriminators.theta.clone().requires_grad_()
     log_p_g = generator_log_p(gan, theta_g, gan.state.discriminators.theta, noise, None)
-    generated = gan.gradients.generated(gan.state.generators.theta, noise).detach()
+    generated = gan.gradients.generated(gan.state.streams, gan.state.generators.theta, noise).detach()
     log_p_d = discriminator_log_p(gan, theta_d, generated, real, labelled)
     gradient_g = torch.autograd.grad(log_p_g.sum(), theta_g)[0]
     gradient_d = torch.autograd.grad(log_p_d.sum(), theta_d)[0]

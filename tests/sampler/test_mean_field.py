@@ -99,9 +99,9 @@ def test_the_gradient_is_that_of_finite_differences_with_the_same_noise(side: Si
     """Central differences of a step h have an error of the order h², here 1e-10 of a third derivative."""
     gan = lfvi()
     wide(gan)
-    noise = gan.batches.noise()
-    real, labelled = gan.batches.points(gan.batches.indices()), gan.batches.labelled()
-    fakes = gan.gradients.generated(gan.state.generators.theta, noise)
+    noise = gan.batches.noise(gan.state.streams)
+    real, labelled = gan.batches.points(gan.batches.indices(gan.state.streams)), gan.batches.labelled(gan.state.streams)
+    fakes = gan.gradients.generated(gan.state.streams, gan.state.generators.theta, noise)
 
     def objective(theta: Tensor) -> Tensor:
         gan.state.streams["weights"].manual_seed(11)
@@ -109,7 +109,7 @@ def test_the_gradient_is_that_of_finite_differences_with_the_same_noise(side: Si
             return generator_log_p(gan, theta, gan.state.discriminators.theta, noise, None)
         return discriminator_log_p(gan, theta, fakes, real, labelled)
 
-    theta = gan.state.chains(side).theta.clone().requires_grad_()
+    theta = gan.state.of(side).theta.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(objective(theta).sum(), theta)
     theta, step = theta.detach(), 1e-5
     for weight in range(theta.shape[1]):
@@ -123,7 +123,7 @@ def test_the_objective_is_the_likelihood_at_drawn_weights_minus_the_divergence()
     """With the noise on the weights made by hand: w = μ + σ ε in ordinary chains of a flat prior."""
     gan, plain = lfvi(prior_variance=2.0), lfvi(family="weights", prior_variance=None)
     wide(gan)
-    real, labelled = gan.batches.points(gan.batches.indices()), gan.batches.labelled()
+    real, labelled = gan.batches.points(gan.batches.indices(gan.state.streams)), gan.batches.labelled(gan.state.streams)
     fakes = torch.randn(4, 3, 3, dtype=torch.double, generator=rng(5))
     state = gan.state.streams["weights"].get_state()
     theta = gan.state.discriminators.theta

@@ -19,6 +19,7 @@ from bayesgan.sampler.coupling import grouped
 from bayesgan.sampler.distributed import ALL, Chosen
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.sampler.minibatches import DiscriminatorBatch, GeneratorBatch
+from bayesgan.sampler.state import State
 from bayesgan.settings.names import SIDES, Coupling, Dynamics, Marginal, Side
 from bayesgan.settings.settings import ImageSettings, Settings
 from tests.helpers.gradients import discriminator_log_p, tensors
@@ -39,9 +40,9 @@ class Watched:
         for side, log in (("generators", self.generators), ("discriminators", self.discriminators)):
             monkeypatch.setattr(gan.batches, f"for_{side}", self._watching(getattr(gan.batches, f"for_{side}"), log))
 
-    def _watching(self, draw: Callable[[int], Any], log: list[Any]) -> Callable[[int], Any]:
-        def watch(iteration: int) -> Any:
-            log.append(draw(iteration))
+    def _watching(self, draw: Callable[[State], Any], log: list[Any]) -> Callable[[State], Any]:
+        def watch(state: State) -> Any:
+            log.append(draw(state))
             return log[-1]
 
         return watch
@@ -131,7 +132,7 @@ def test_no_label_outside_the_labelled_set_has_any_effect() -> None:
         seeing.iterate()
         unseeing.iterate()
     for side in SIDES:
-        assert torch.equal(seeing.state.chains(side).theta, unseeing.state.chains(side).theta)
+        assert torch.equal(seeing.state.of(side).theta, unseeing.state.of(side).theta)
 
 
 # Shares of the data
@@ -198,10 +199,10 @@ def test_every_chain_moves_once_in_turn_and_otherwise_keeps_all_it_has(
         if iteration == 22:  # the hand-over concerns every chain: before it is looked
             gan._hand_over()
             gan._hand_over = lambda: None  # type: ignore[method-assign]
-        before = {side: tensors(gan.state.chains(side)) for side in SIDES}
+        before = {side: tensors(gan.state.of(side)) for side in SIDES}
         gan.iterate()
         for side in SIDES:
-            after = tensors(gan.state.chains(side))
+            after = tensors(gan.state.of(side))
             moves = (before[side]["theta"] != after["theta"]).any(1)
             for name, tensor in after.items():
                 assert torch.equal(before[side][name][~moves], tensor[~moves]), f"{name} of {side}"
@@ -211,7 +212,7 @@ def test_every_chain_moves_once_in_turn_and_otherwise_keeps_all_it_has(
         moves, parts = torch.stack(moved[side]), -(-sizes[side] // min(chain_batch, sizes[side]))
         assert (moves.unfold(0, parts, 1).sum(-1) == 1).all()
         adam_moves = moves if dynamics == "adam" else moves[:21]
-        assert gan.state.chains(side).adam_steps.tolist() == adam_moves.sum(0).tolist()
+        assert gan.state.of(side).adam_steps.tolist() == adam_moves.sum(0).tolist()
         # In each group as many as in any other, in parts that differ by one at most.
         of_groups = moves.unflatten(1, (groups.number, -1)).sum(2)
         assert (of_groups == of_groups[:, :1]).all()
@@ -231,16 +232,15 @@ def test_several_discriminator_steps_are_all_of_the_same_chains() -> None:
 def test_the_gradient_of_chains_that_move_does_not_depend_on_those_that_do_not(coupling: Coupling) -> None:
     gan = labelled_gan(generators=4, discriminators=3, replicas=2, coupling=coupling, label_batch=100)
     batches, gradients, rows = gan.batches, gan.gradients, gan.members.rows
-    theta = gan.state.generators.theta, gan.state.discriminators.theta
-    batch_g, batch_d = batches.for_generators(1), batches.for_discriminators(1)
-    all_g, all_d = gradients.of_generators(*theta, batch_g), gradients.of_discriminators(*theta, batch_d)
+    batch_g, batch_d = batches.for_generators(gan.state), batches.for_discriminators(gan.state)
+    all_g, all_d = gradients.of_generators(gan.state, batch_g), gradients.of_discriminators(gan.state, batch_d)
     assert batch_d.real is not None
     assert batch_d.labelled is not None
     for moving in (slice(0, 1), slice(1, 3), slice(2, 3)):
-        some_g = gradients.of_generators(*theta, replace(batch_g, moving=moving, noise=rows(batch_g.noise, moving)))
+        some_g = gradients.of_generators(gan.state, replace(batch_g, moving=moving, noise=rows(batch_g.noise, moving)))
         real, (points, classes) = rows(batch_d.real, moving), batch_d.labelled
         labelled = rows(points, moving), rows(classes, moving)
-        some_d = gradients.of_discriminators(*theta, replace(batch_d, moving=moving, real=real, labelled=labelled))
+        some_d = gradients.of_discriminators(gan.state, replace(batch_d, moving=moving, real=real, labelled=labelled))
         for some, whole in ((some_g, all_g), (some_d, all_d)):
             torch.testing.assert_close(some.values, rows(whole.values, moving), rtol=1e-10, atol=1e-12)
             ours, expected = some.log_densities.posterior, whole.log_densities.posterior
@@ -270,17 +270,16 @@ def test_averaged_over_all_draws_of_faced_chains_gradients_are_those_of_all(
     values |= {"label_batch": 100}  # all of them: nothing is drawn
     gan = make(**values)
     batches, gradients, rows = gan.batches, gan.gradients, gan.members.rows
-    theta = gan.state.generators.theta, gan.state.discriminators.theta
-    batch_g, batch_d = batches.for_generators(1), batches.for_discriminators(1)
+    batch_g, batch_d = batches.for_generators(gan.state), batches.for_discriminators(gan.state)
     assert batch_d.noise is not None
     noise = batch_d.noise
 
     def of_generators(chosen: Chosen) -> Tensor:
         real = None if batch_g.real is None else rows(batch_g.real, chosen)
-        return gradients.of_generators(*theta, replace(batch_g, faced=chosen, real=real)).values
+        return gradients.of_generators(gan.state, replace(batch_g, faced=chosen, real=real)).values
 
     def of_discriminators(chosen: Chosen) -> Tensor:
-        return gradients.of_discriminators(*theta, replace(batch_d, faced=chosen, noise=rows(noise, chosen))).values
+        return gradients.of_discriminators(gan.state, replace(batch_d, faced=chosen, noise=rows(noise, chosen))).values
 
     groups = gan.members.everyone
     for find, others in ((of_generators, groups.discriminators), (of_discriminators, groups.generators)):
@@ -294,12 +293,14 @@ def test_averaged_over_all_draws_of_faced_chains_gradients_are_those_of_all(
 def test_the_draws_of_faced_chains_do_not_depend_on_the_order() -> None:
     """So that combinations above stand for all draws."""
     gan = small_gan(generators=4, discriminators=3, replicas=2, marginal="sum")
-    rows, noise = gan.members.rows, gan.batches.noise()
+    rows, noise = gan.members.rows, gan.batches.noise(gan.state.streams)
     for draw in ([0, 2], [1, 3]):
         found = []
         for order in (draw, draw[::-1]):
             chosen = torch.tensor(order)
-            fakes = gan.gradients.generated(rows(gan.state.generators.theta, chosen), rows(noise, chosen))
+            fakes = gan.gradients.generated(
+                gan.state.streams, rows(gan.state.generators.theta, chosen), rows(noise, chosen)
+            )
             real = gan.batches.data[:3].expand(6, 3, 3)
             found.append(discriminator_log_p(gan, gan.state.discriminators.theta, fakes, real))
         torch.testing.assert_close(*found, rtol=1e-12, atol=1e-12)
@@ -313,7 +314,7 @@ def test_every_chain_is_faced_equally_often_and_never_twice_at_once(chain_batch:
     for side, chains in sides.items():
         counts, pairs = [0] * chains, [0] * math.comb(chains, 2)
         for _ in range(draws):
-            drawn = gan.batches.faced(side)
+            drawn = gan.batches.faced(side, gan.state.streams)
             assert isinstance(drawn, Tensor)
             chosen = sorted(drawn.tolist())
             assert len(set(chosen)) == len(chosen) == chain_batch
@@ -347,7 +348,7 @@ def test_a_batch_of_as_many_chains_as_there_are_is_everybody_bit_for_bit(couplin
         for side in SIDES:
             assert torch.equal(ours[side].posterior, expected[side].posterior)
     for side in SIDES:
-        ours_now, expected_now = tensors(batched.state.chains(side)), tensors(exact.state.chains(side))
+        ours_now, expected_now = tensors(batched.state.of(side)), tensors(exact.state.of(side))
         assert ours_now.keys() == expected_now.keys()
         assert all(torch.equal(ours_now[name], expected_now[name]) for name in ours_now)
 
@@ -358,10 +359,9 @@ def test_the_density_over_a_part_of_the_chains_is_refused() -> None:
     Settings.of(marginal="density")
 
 
-def test_a_measurement_draws_for_all_chains_and_from_one_stream_alone() -> None:
+def test_for_a_measurement_all_chains_move() -> None:
     gan = small_gan(generators=4, discriminators=3, chain_batch=2, burn_in=5)
-    before = {name: each.get_state() for name, each in gan.state.streams.items()}
-    measuring = gan.batches.measuring(gan.state.streams["diagnostics"])
-    assert measuring.for_generators(1).moving == measuring.for_discriminators(1).moving == ALL
-    changed = [name for name, each in gan.state.streams.items() if not torch.equal(each.get_state(), before[name])]
-    assert changed == ["diagnostics"]
+    gan.state.iteration = 1
+    for draw in (gan.batches.for_generators, gan.batches.for_discriminators):
+        assert draw(gan.state).moving != ALL
+        assert draw(gan.state, everybody=True).moving == ALL

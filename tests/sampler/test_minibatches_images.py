@@ -14,10 +14,15 @@ from tests.helpers.labelled import dcgan, small_gan
 def test_real_and_labelled_images_are_shown_changed_and_statistics_are_not() -> None:
     def shown(**settings: Any) -> tuple[torch.Tensor, ...]:
         gan = dcgan(discriminators=2, **settings)
-        indices = gan.batches.indices()
-        labelled = gan.batches.labelled()
+        indices = gan.batches.indices(gan.state.streams)
+        labelled = gan.batches.labelled(gan.state.streams)
         assert labelled is not None
-        return gan.batches.points(indices), gan.batches.augmented(indices), labelled[0], gan.batches.calibration()[0]
+        return (
+            gan.batches.points(indices),
+            gan.batches.augmented(gan.state.streams, indices),
+            labelled[0],
+            gan.batches.calibration()[0],
+        )
 
     plain, real, labelled, calibration = shown()
     torch.testing.assert_close(real, plain)
@@ -30,7 +35,7 @@ def test_real_and_labelled_images_are_shown_changed_and_statistics_are_not() -> 
 def test_the_same_image_is_shown_in_another_way_to_each_discriminator_and_each_time() -> None:
     gan = dcgan(discriminators=2, jitter=1.0)
     same = torch.zeros(2, 1, dtype=torch.long)
-    first, second = gan.batches.augmented(same), gan.batches.augmented(same)
+    first, second = gan.batches.augmented(gan.state.streams, same), gan.batches.augmented(gan.state.streams, same)
     assert not torch.allclose(first[0], first[1])
     assert not torch.allclose(first, second)
 
@@ -42,15 +47,15 @@ def test_what_an_iteration_shows_is_changed_and_diagnostics_draw_from_their_own_
     shown: list[torch.Tensor] = []
     discriminators, generators = Gradients.log_p_of_discriminators, Gradients.log_p_of_generators
 
-    def watch_d(self: Gradients, theta: Any, fakes: Any, batch: DiscriminatorBatch) -> LogDensities:
+    def watch_d(self: Gradients, streams: Any, theta: Any, fakes: Any, batch: DiscriminatorBatch) -> LogDensities:
         assert batch.real is not None
         assert batch.labelled is not None
         shown.extend([batch.real, batch.labelled[0]])
-        return discriminators(self, theta, fakes, batch)
+        return discriminators(self, streams, theta, fakes, batch)
 
-    def watch_g(self: Gradients, theta: Any, facing: Any, noise: Any, real: torch.Tensor) -> LogDensities:
+    def watch_g(self: Gradients, streams: Any, theta: Any, facing: Any, noise: Any, real: torch.Tensor) -> LogDensities:
         shown.append(real)
-        return generators(self, theta, facing, noise, real)
+        return generators(self, streams, theta, facing, noise, real)
 
     monkeypatch.setattr(Gradients, "log_p_of_discriminators", watch_d)
     monkeypatch.setattr(Gradients, "log_p_of_generators", watch_g)

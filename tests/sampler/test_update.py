@@ -13,6 +13,7 @@ from bayesgan.sampler import sghmc
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.sampler.gradients import Gradient
 from bayesgan.sampler.sghmc import Chains
+from bayesgan.sampler.state import State
 from bayesgan.settings.names import SIDES, Coupling, Dynamics, Side
 from bayesgan.settings.settings import Settings
 from tests.helpers.gradients import tensors
@@ -75,7 +76,7 @@ class Oracle:
         self.gan = gan
         rate, size = gan.settings.sampler.rate, gan.batches.size
         self.chains = {
-            side: [OneChain(gan.settings, rate(side), theta, size) for theta in gan.state.chains(side).theta]
+            side: [OneChain(gan.settings, rate(side), theta, size) for theta in gan.state.of(side).theta]
             for side in SIDES
         }
         self._handed_over = False
@@ -88,9 +89,9 @@ class Oracle:
         class Watching:
             hand_over, step_size = original.hand_over, original.step_size
 
-            def __call__(self, chains: Chains, gradient: Gradient, iteration: int, seen: int) -> None:
-                oracle._follow(side, gradient, iteration)
-                original(chains, gradient, iteration, seen)
+            def __call__(self, state: State, gradient: Gradient) -> None:
+                oracle._follow(side, gradient, state.iteration)
+                original(state, gradient)
 
         return Watching()
 
@@ -108,7 +109,7 @@ class Oracle:
 
     def compare(self, velocities: bool) -> None:
         for side in SIDES:
-            state = self.gan.state.chains(side)
+            state = self.gan.state.of(side)
             chains = self.chains[side]
             close(state.theta, torch.stack([chain.theta for chain in chains]))
             close(state.second_moment, torch.stack([chain.second for chain in chains]))
@@ -150,7 +151,7 @@ def test_a_chain_that_moves_makes_the_move_of_a_chain_by_itself(kind: Dynamics, 
         gan.iterate()
         oracle.compare(velocities=iteration > 13)
         if iteration == 13:
-            assert all(len(set(gan.state.chains(side).adam_steps.tolist())) > 1 for side in SIDES)
+            assert all(len(set(gan.state.of(side).adam_steps.tolist())) > 1 for side in SIDES)
 
 
 @pytest.mark.parametrize("kind", ["plain", "frozen", "running"])
@@ -167,7 +168,7 @@ def test_the_hand_over_of_each_chain_is_that_of_a_population_of_one(kind: Dynami
         "discriminators": settings.sampler.discriminator_rate,
     }
     for side, rate in rates.items():
-        state = gan.state.chains(side)
+        state = gan.state.of(side)
         adam = sghmc.Adam(rate, settings.sampler.adam_betas, settings.sampler.epsilon, gan.batches.size)
         alone = []
         for number in range(len(state.theta)):
@@ -195,13 +196,10 @@ def test_the_noise_of_chains_that_move_is_each_ones_own(coupling: Coupling) -> N
     """Without a gradient and from rest, the first step is the noise N(0, 2αηT M⁻¹)."""
     values: dict[str, Any] = {"generators": 6, "replicas": 3, "coupling": coupling, "chain_batch": 2, "burn_in": 0}
     gan = small_gan(**values, dynamics="plain", temperature=0.7, schedule="constant")
-    for iteration in range(1, 10):
-        found = gan.gradients.of_generators(
-            gan.state.generators.theta, gan.state.discriminators.theta, gan.batches.for_generators(iteration)
-        )
-        still = found._replace(values=torch.zeros_like(found.values))
-        if iteration <= gan.settings.populations.sweep:
-            gan.update["generators"](gan.state.generators, still, iteration, gan.batches.size)
+    for _ in range(gan.settings.populations.sweep):
+        gan.state.iteration += 1
+        found = gan.gradients.of_generators(gan.state, gan.batches.for_generators(gan.state))
+        gan.update["generators"](gan.state, found._replace(values=torch.zeros_like(found.values)))
     steps = gan.state.generators.momentum
     assert len(steps.unique(dim=0)) == len(steps) == 18
     eta = gan.settings.sampler.step_ratio * 0.5 * gan.settings.sampler.generator_rate / gan.batches.size

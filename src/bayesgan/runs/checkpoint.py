@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from bayesgan.base.errors import BayesganError
@@ -49,18 +48,17 @@ def restore(path: Path, gan: BayesianGAN) -> Seconds:
 
 
 def _refuse_others(gan: BayesianGAN, iteration: int, tensors: dict[str, Tensor]) -> None:
-    """Refuse a state that is not of this run's shapes."""
-    state, length, dynamics = gan.state, gan.settings.length, gan.settings.sampler.dynamics
+    """Refuse a state that is not of this run."""
+    length, dynamics = gan.settings.length, gan.settings.sampler.dynamics
     if not 0 <= iteration <= length.iterations:
-        raise ValueError(f"iteration {iteration}")
-    if tensors["seen"].shape != state.seen.shape or tensors["seen"].dtype != torch.bool:
-        raise ValueError(f"{len(tensors['seen'])} data points")
+        raise ValueError(f"iteration {iteration} of {length.iterations}")
+    massive = iteration > length.burn_in and dynamics in ("frozen", "running")
+    for name, fresh in gan.state.tensors(gan.members.everyones).items():
+        if name not in tensors:
+            raise ValueError(f"it lacks {name}")
+        if tensors[name].shape != fresh.shape or tensors[name].dtype != fresh.dtype:
+            raise ValueError(f"{name} has the shape {tuple(tensors[name].shape)} and is {tensors[name].dtype}")
     for side in SIDES:
-        chains, (_, weights) = gan.members.count(side), state.of(side).theta.shape
-        own = {name.partition(".")[2]: tensor for name, tensor in tensors.items() if name.startswith(f"{side}.")}
-        for name, tensor in own.items():
-            if tensor.shape != ((chains,) if name == "adam_steps" else (chains, weights)):
-                raise ValueError(f"{name} of the {side} has the shape {tuple(tensor.shape)}")
-        massive = iteration > length.burn_in and dynamics in ("frozen", "running") and chains > 0
-        if massive != ("preconditioner" in own):
+        theta, mass = tensors[f"{side}.theta"], tensors.get(f"{side}.preconditioner")
+        if (massive and len(theta) > 0) != (mass is not None) or (mass is not None and mass.shape != theta.shape):
             raise ValueError(f"the mass of the {side} does not fit iteration {iteration}")

@@ -110,9 +110,8 @@ class Gradients:
         members = self.members
         weights_d = self.discriminator.drawn(theta_d, streams["weights"])
         facing = self._facing(self.generated(streams, theta_g, noise), len(weights_d) // members.groups)
-        outputs = self._by_generator(
-            self.discriminator(weights_d, facing, seeds=self.layer_seeds(streams["layers"], len(weights_d)))
-        )
+        seeds = self.layer_seeds(streams["layers"], len(weights_d))
+        outputs = self._by_generator(self.discriminator(weights_d, facing, seeds=seeds))
         prior = self.generator.log_p(theta_g, self.settings.densities.prior_variance)
         if members.split:
             prior = members.everyones(prior, "generators")
