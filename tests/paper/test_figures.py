@@ -9,7 +9,7 @@ import pytest
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.cli.figures import figures
-from bayesgan.paper.figures import LINES, draw, errors, joined, one_line, told_apart
+from bayesgan.paper.figures import LINES, by_settings, draw, errors, joined, one_line
 from bayesgan.runs.images import Training
 from bayesgan.runs.saved import Evaluation, find_runs, read_run
 from bayesgan.settings.names import METHODS
@@ -79,7 +79,7 @@ def test_every_figure_is_written_twice_the_same(grid: Path, capsys: pytest.Captu
 
 
 def test_runs_are_named_by_what_tells_them_apart(grid: Path) -> None:
-    found = told_apart(find_runs([grid])[0])
+    found = by_settings(find_runs([grid])[0])
     assert {name: len(runs) for name, runs in found.items()} == {
         "BayesGAN": 2,
         "BayesGAN, temperature=0.0": 1,
@@ -88,10 +88,10 @@ def test_runs_are_named_by_what_tells_them_apart(grid: Path) -> None:
     }
 
 
-def test_a_run_of_an_older_preset_is_told_apart(grid: Path) -> None:
+def test_a_run_of_an_older_preset_is_by_settings(grid: Path) -> None:
     """Whatever its summary says that it changed: presets change, too."""
     with_setting(grid / "dcgan-1", epsilon=0.5)
-    named = told_apart(find_runs([grid / "dcgan-0", grid / "dcgan-1"])[0])
+    named = by_settings(find_runs([grid / "dcgan-0", grid / "dcgan-1"])[0])
     assert {name: len(runs) for name, runs in named.items()} == {"DCGAN": 1, "DCGAN, epsilon=0.5": 1}
 
 

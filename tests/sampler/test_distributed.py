@@ -107,8 +107,8 @@ def test_alone_nothing_is_sent_and_nothing_copied() -> None:
     assert ALONE.first
     assert ALONE.gathered(tensor, [3]) is tensor
     assert ALONE.total(tensor) is tensor
-    assert ALONE.agreed(True, torch.device("cpu"))
-    assert not ALONE.agreed(False, torch.device("cpu"))
+    assert ALONE.as_first(True, torch.device("cpu"))
+    assert not ALONE.as_first(False, torch.device("cpu"))
 
 
 def test_a_process_that_nobody_started_or_a_world_of_one_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def work(folder: Path) -> None:
         found: dict[str, Any] = {f"gathered along {dim}": gathered_gradient(ranks, dim) for dim in range(3)}
         own = torch.full((2, 3), 10.0**ranks.rank)
         found["total"] = {"sum": ranks.total(own.t()), "own": own}
-        found["agreed"] = [ranks.agreed(first == ranks.first, torch.device("cpu")) for first in (True, False)]
+        found["agreed"] = [ranks.as_first(first == ranks.first, torch.device("cpu")) for first in (True, False)]
         found |= {name: outcome(ranks, values) for name, values in TINY.items()}
     torch.save(found, folder / f"{ranks.rank}.pt")
 

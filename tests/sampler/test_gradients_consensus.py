@@ -11,7 +11,7 @@ from torch import Tensor
 from bayesgan.base.errors import BayesganError
 from bayesgan.networks.dcgan import Discriminator
 from bayesgan.networks.mlp import mlp
-from bayesgan.sampler.densities import agreed, consensus_log_likelihood
+from bayesgan.sampler.densities import consensus_labels, consensus_log_likelihood
 from bayesgan.sampler.gan import BayesianGAN
 from tests.helpers.gradients import discriminator_log_p
 from tests.helpers.labelled import CLASSES, DIM, HIDDEN, IMAGE, NOISE_DIM, REAL_BATCH, SIZE, dcgan, rng, small_gan
@@ -22,7 +22,7 @@ BURN_IN = 4
 def test_the_labels_are_the_squares_of_the_average_made_to_sum_to_one() -> None:
     probabilities = torch.tensor([[[0.5, 0.5, 0.0]], [[0.1, 0.1, 0.8]]])
     squares = torch.tensor([0.3**2, 0.3**2, 0.4**2])
-    torch.testing.assert_close(agreed(probabilities), (squares / squares.sum())[None])
+    torch.testing.assert_close(consensus_labels(probabilities), (squares / squares.sum())[None])
 
 
 def test_the_term_is_the_expected_log_likelihood_of_completed_data_rescaled_and_weighted() -> None:
@@ -87,7 +87,7 @@ def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
         learnt.append(logits)
         return consensus_log_likelihood(logits, *rest)
 
-    monkeypatch.setattr("bayesgan.sampler.gradients.agreed", labels)
+    monkeypatch.setattr("bayesgan.sampler.gradients.consensus_labels", labels)
     monkeypatch.setattr("bayesgan.sampler.gradients.consensus_log_likelihood", worth)
     gan.state.iteration = 1
     batch = gan.batches.for_discriminators(gan.state)

@@ -196,7 +196,7 @@ def test_the_noise_of_chains_that_move_is_each_ones_own(coupling: Coupling) -> N
     """Without a gradient and from rest, the first step is the noise N(0, 2αηT M⁻¹)."""
     values: dict[str, Any] = {"generators": 6, "replicas": 3, "coupling": coupling, "chain_batch": 2, "burn_in": 0}
     gan = small_gan(**values, dynamics="plain", temperature=0.7, schedule="constant")
-    for _ in range(gan.settings.populations.sweep):
+    for _ in range(gan.settings.populations.turns):
         gan.state.iteration += 1
         found = gan.gradients.of_generators(gan.state, gan.batches.for_generators(gan.state))
         gan.update["generators"](gan.state, found._replace(values=torch.zeros_like(found.values)))

@@ -66,7 +66,7 @@ def test_a_sample_is_needed_where_something_is_sampled_or_predicted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "sizes", "sweep"),
+    ("values", "sizes", "turns"),
     [
         ({"generators": 10, "discriminators": 2}, (10, 2), 1),
         ({"generators": 10, "discriminators": 2, "chain_batch": 3}, (10, 2), 4),
@@ -74,9 +74,9 @@ def test_a_sample_is_needed_where_something_is_sampled_or_predicted() -> None:
         ({"generators": 4, "discriminators": 4, "replicas": 2, "coupling": "pairs", "chain_batch": 1}, (1, 1), 1),
     ],
 )
-def test_every_chain_has_moved_after_a_sweep(values: dict[str, Any], sizes: tuple[int, int], sweep: int) -> None:
+def test_every_chain_has_moved_after_so_many_turns(values: dict[str, Any], sizes: tuple[int, int], turns: int) -> None:
     populations = Populations(**values)
-    assert (populations.group_sizes, populations.sweep) == (sizes, sweep)
+    assert (populations.group_sizes, populations.turns) == (sizes, turns)
 
 
 def test_only_a_game_of_probabilities_tells_what_is_generated() -> None:

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from bayesgan import __version__
 from bayesgan.base.environment import available
+from bayesgan.base.errors import BayesganError
 from bayesgan.data.folder import similar
 from bayesgan.estimator import file
 from bayesgan.estimator.file import Saved
@@ -300,7 +301,10 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         for name, part in tensors.items():
             iteration, population = name.split(".")
             collected.setdefault(int(iteration), {})[population] = part
-        settings = (VectorSettings if saved.pixels is None else ImageSettings).of(**saved.run)
+        try:
+            settings = (VectorSettings if saved.pixels is None else ImageSettings).of(**saved.run)
+        except BayesganError as error:  # settings of another version
+            raise ValueError(str(error)) from None
         model.posterior_ = model._posterior(settings, collected, torch.device(device))
         if not collected:
             raise ValueError

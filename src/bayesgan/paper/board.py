@@ -113,8 +113,8 @@ class Board:
             return None
         typical = mean(mean(seconds) for seconds in took.values())
 
-        def usual(dataset: str, system: str) -> float:
-            return mean(took.get((dataset, system), [typical]))
+        def usual(dataset: str, method: str) -> float:
+            return mean(took.get((dataset, method), [typical]))
 
         left = [usual(each.dataset, each.method) for each in self.rows if each.status == "waiting"]
         left += [

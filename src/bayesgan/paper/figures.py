@@ -33,7 +33,7 @@ LINES: dict[str, dict[str, Any]] = {
     "lfvi": {"color": "#56b4e9", "linestyle": (0, (2, 1.5)), "marker": "v"},
     "ensemble": {"color": "#000000", "linestyle": (0, (1, 1)), "marker": "x"},
 }
-# For a system that comes with several settings, from the second on.
+# For a method that comes with several settings, from the second on.
 FURTHER_LINES: tuple[dict[str, Any], ...] = (
     {"color": "#8c8c8c", "linestyle": (0, (1, 1)), "marker": "+"},
     {"color": "#595959", "linestyle": (0, (1, 1)), "marker": "*"},
@@ -106,7 +106,7 @@ def joined(runs: Sequence[Sequence[Evaluation]], error: Error) -> Curve:
     )
 
 
-def told_apart(runs: Sequence[SavedRun]) -> dict[str, list[SavedRun]]:
+def by_settings(runs: Sequence[SavedRun]) -> dict[str, list[SavedRun]]:
     """The runs that differ in subset and seed only, by a name that says what tells them from others."""
     alike: dict[tuple[Method, frozenset[str]], list[SavedRun]] = {}
     for run in runs:
@@ -121,7 +121,7 @@ def told_apart(runs: Sequence[SavedRun]) -> dict[str, list[SavedRun]]:
 
 
 def errors(runs: Sequence[SavedRun]) -> "Figure":
-    """Figures 4 and 5: test error of all systems on one data set and number of labels."""
+    """Figures 4 and 5: test error of all methods on one data set and number of labels."""
     from matplotlib.figure import Figure
 
     about = runs[0].summary
@@ -135,7 +135,7 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
     curves: list[Curve] = []
     further = cycle(FURTHER_LINES)
     seen: set[str] = set()
-    for name, members in told_apart(runs).items():
+    for name, members in by_settings(runs).items():
         method = members[0].record.method
         look = next(further) if method in seen else LINES[method]
         seen.add(method)

@@ -22,7 +22,7 @@ from bayesgan.paper.statistics import (
     mean_ratio,
     unit,
 )
-from bayesgan.report.tables import Entry, Line, Page, Table, csv_text, html_text, latex_text, markdown_text
+from bayesgan.paper.tables import Entry, Line, Page, Table, csv_text, html_text, latex_text, markdown_text
 from bayesgan.settings.names import METHOD_TITLES
 
 SHORT = 20  # characters of a reason that a cell has room for

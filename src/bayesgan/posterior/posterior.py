@@ -18,7 +18,7 @@ from bayesgan.sampler.population import Population
 from bayesgan.settings.names import Side
 from bayesgan.settings.settings import Settings
 
-Generated = tuple[int, int]  # collected iteration and chain of a generator
+GeneratorId = tuple[int, int]  # collected iteration and chain of a generator
 
 
 class Drawn(NamedTuple):
@@ -182,12 +182,12 @@ class Posterior:
     # Pictures
 
     @property
-    def generators(self) -> list[Generated]:
+    def generators(self) -> list[GeneratorId]:
         """Every sampled generator, by collected iteration and chain."""
         chains = range(self.settings.populations.chains("generators"))
         return [(iteration, chain) for iteration in self.samples.iterations for chain in chains]
 
-    def generate(self, n: int, which: Sequence[Generated] | None = None, seed: int = 0) -> np.ndarray:
+    def generate(self, n: int, which: Sequence[GeneratorId] | None = None, seed: int = 0) -> np.ndarray:
         """Draw ``n`` new images, bytes (n, height, width[, channels]), or vectors (n, d).
 
         ``which`` names generators (see :attr:`generators`), all by default; they take turns, image by image.
@@ -201,7 +201,7 @@ class Posterior:
         rng = stream(seed, "generate", self.device)
         return torch.randn(n, self.settings.networks.noise_dim, generator=rng, device=self.device)
 
-    def draw(self, noise: Tensor, which: Sequence[Generated] | None = None) -> np.ndarray:
+    def draw(self, noise: Tensor, which: Sequence[GeneratorId] | None = None) -> np.ndarray:
         """Draw ``noise`` (n, noise_dim) by the generators ``which``, which take turns."""
         chosen = self._named(self.generators if which is None else which)
         pictures = torch.empty(len(noise), *self.shape, device=self.device)
@@ -234,7 +234,7 @@ class Posterior:
             for chain, own in enumerate(noise)
         ]
 
-    def between(self, one: Generated, other: Generated, share: float, noise: Tensor) -> np.ndarray:
+    def between(self, one: GeneratorId, other: GeneratorId, share: float, noise: Tensor) -> np.ndarray:
         """Draw ``noise`` by weights on the straight line from generator ``one`` (share 0) to ``other`` (1)."""
         (first, its), (second, others) = (
             tuple(part[chain] for part in self._loaded(iteration, "generators"))
@@ -242,17 +242,18 @@ class Posterior:
         )
         return self._as_given(self._picture(first.lerp(second, share), its.lerp(others, share), noise))
 
-    def _named(self, generators: Sequence[Generated]) -> list[Generated]:
+    def _named(self, generators: Sequence[GeneratorId]) -> list[GeneratorId]:
         """Refuse ``generators`` that do not exist."""
-        everyone = self.generators
-        if not everyone:
+        chains = self.settings.populations.chains("generators")
+        if chains == 0:
             raise BayesganError("This run has no generators: it learnt from its labels alone.")
         if not generators:
             raise BayesganError("No generator is named: give (collected iteration, chain).")
+        collected = set(self.samples.iterations)
         chosen = [(iteration, chain) for iteration, chain in generators]
-        for each in chosen:
-            if each not in everyone:
-                raise BayesganError(f"There is no generator {each}: give (collected iteration, chain).")
+        for iteration, chain in chosen:
+            if iteration not in collected or not 0 <= chain < chains:
+                raise BayesganError(f"There is no generator {(iteration, chain)}: give (collected iteration, chain).")
         return chosen
 
     def _picture(self, weights: Tensor, statistics: Tensor, noise: Tensor) -> Tensor:

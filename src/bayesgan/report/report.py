@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bayesgan import __version__
@@ -135,7 +135,7 @@ def write_report(
         found.setdefault(key, (data, []))[1].append(examined(run, data, device))
     sections = [_section(data, runs) for data, runs in found.values()]
     environment = Environment(
-        loader=PackageLoader("bayesgan", "report/templates"),
+        loader=ChoiceLoader([PackageLoader("bayesgan", f"{room}/templates") for room in ("report", "base")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -171,7 +171,7 @@ def _section(data: LabelledImages, runs: list[RunReport]) -> Section:
 
 
 def _named(runs: list[RunReport]) -> dict[str, RunReport]:
-    """The runs by their systems, with their folders where that does not tell them apart."""
+    """The runs by their methods, with their folders where that does not tell them apart."""
     titles = [METHOD_TITLES[run.task.method] for run in runs]
     names = [f"{title} ({run.folder.name})" for title, run in zip(titles, runs, strict=True)]
     paths = [f"{title} ({run.folder})" for title, run in zip(titles, runs, strict=True)]

@@ -68,7 +68,10 @@ def read_record(folder: Path) -> RunRecord:
     if values.get("format", 1) == 1 and isinstance(values.get("settings"), dict):
         text = json.dumps(_from_format_1(values, folder))
     elif values.get("format") != FORMAT:
-        raise BayesganError(f"{folder} was made by bayesgan {values['version']}: read it with that version.")
+        raise BayesganError(
+            f"{folder} was made by bayesgan {values['version']}, whose config.json this version, {__version__}, cannot "
+            "read: use that version."
+        )
     return parsed(RunRecord, text, path, remedy)
 
 
@@ -93,7 +96,9 @@ def _from_format_1(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     places = ImageSettings.places()
     settings: dict[str, dict[str, Any]] = {}
     for name, value in flat.items():
-        settings.setdefault(places.get(name, "populations"), {})[name] = value  # which refuses what it does not know
+        if name not in places:
+            raise BayesganError(f"{folder / CONFIG} is damaged (there is no setting '{name}'): the run cannot be read.")
+        settings.setdefault(places[name], {})[name] = value
     method = values.get("method")
     if method == "bayesgan" and flat.get("temperature") == 0 and flat.get("prior_variance", 1.0) is None:
         method = "ensemble"

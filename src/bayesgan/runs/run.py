@@ -75,7 +75,7 @@ class Run:
                     "settings": gan.settings.model_dump(mode="json"),
                 }
             )
-        if self._ranks.agreed(self._checkpoint.exists(), self._device):
+        if self._ranks.as_first(self._checkpoint.exists(), self._device):
             self.seconds, self.total_seconds = checkpoint.restore(self._checkpoint, gan)
         self.metrics: list[Metrics] = []
         self.environments: list[dict[str, Any]] = []
@@ -165,7 +165,7 @@ class Run:
                 before, clock = clock, time.monotonic()
                 self.total_seconds += clock - before
                 due = last or clock - last_checkpoint >= self._checkpoint_seconds
-                if self._ranks.agreed(due, self._device):
+                if self._ranks.as_first(due, self._device):
                     if first:
                         _append(log, "", to_disk=True)  # before the checkpoint, which relies on it
                     checkpoint.write(self._checkpoint, gan, Seconds(self.seconds, self.total_seconds))

@@ -159,7 +159,7 @@ def labelled_log_likelihood(logits: Tensor, classes: Tensor, labelled_size: int,
     return rescaled(game.labelled(own, reality(logits)), labelled_size) * weight
 
 
-def agreed(probabilities: Tensor) -> Tensor:
+def consensus_labels(probabilities: Tensor) -> Tensor:
     r"""The labels (n_d, K) that chains of ``probabilities`` (chains, n_d, K) agree on, :math:`q \propto \bar p^\kappa`.
 
     The average is the posterior predictive of Eq. 5; κ > 1 makes it more certain, as in Berthelot et al. 2019,

@@ -79,7 +79,7 @@ class Ranks:
             distributed.all_reduce(result)
         return result
 
-    def agreed(self, decision: bool, device: torch.device) -> bool:
+    def as_first(self, decision: bool, device: torch.device) -> bool:
         """The first rank's decision."""
         if self.size == 1:
             return decision

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.sampler.densities import (
-    agreed,
+    consensus_labels,
     consensus_log_likelihood,
     discriminator_log_posterior,
     game_of,
@@ -181,7 +181,7 @@ class Gradients:
     def _agreed(self, logits: Tensor, weights: Tensor, plain: Tensor | None) -> Tensor:
         """The labels that all chains together give to the points of the ``logits``, or to them as they are."""
         said = logits if plain is None else self.discriminator(weights, plain)[..., : self.classes]
-        return agreed(self.members.everyones(said.softmax(-1), "discriminators"))
+        return consensus_labels(self.members.everyones(said.softmax(-1), "discriminators"))
 
     def layer_seeds(self, rng: torch.Generator, chains: int) -> Tensor | None:
         """Seeds, drawn from ``rng``, of the noise on the layers of so many discriminators here; None without it."""

@@ -39,7 +39,7 @@ class State:
     def take(self, iteration: int, tensors: dict[str, Tensor], own: Rows) -> Self:
         """Become what :meth:`tensors` gave at ``iteration``; ``own`` takes the rows of this rank."""
         self.iteration = iteration
-        self.seen = tensors["seen"]
+        self.seen = tensors["seen"].clone()
         for name, rng in self.streams.items():
             rng.set_state(tensors[f"rng.{name}"].cpu())
         for side in SIDES:

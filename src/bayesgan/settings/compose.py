@@ -85,8 +85,8 @@ def _for_images(preset: PresetName, method: Method, dataset: ImageSetName) -> Va
     _refuse_unknown(preset, method)
     if dataset not in IMAGE_SETS:
         raise BayesganError(f"'{dataset}' is not a data set: choose from {', '.join(IMAGE_SETS)}.")
-    chosen = presets.IMAGES[preset] | presets.IMAGE_SETS[preset].get(dataset, {})
-    return chosen | METHOD_VALUES[method] | presets.METHODS_ON_IMAGES[preset].get(method, {})
+    chosen = presets.IMAGES[preset] | presets.FOR_IMAGE_SETS[preset].get(dataset, {})
+    return chosen | METHOD_VALUES[method] | presets.FOR_METHODS[preset].get(method, {})
 
 
 def _refuse_unknown(preset: PresetName, method: Method) -> None:

@@ -4,27 +4,27 @@ from bayesgan.data.names import ImageSetName
 from bayesgan.settings.methods import Values
 from bayesgan.settings.names import Method, PresetName
 
-# For every method and image set; the paper's (Section 4) as far as it says, the published widths.
+# The paper's (Section 4) as far as it says.
+PAPER: Values = {
+    "generators": 10,
+    "discriminators": 1,
+    "replicas": 2,
+    "coupling": "algorithm1",
+    "marginal": "sum",
+    "prior_variance": 10.0,
+    "label_weight": 1.0,
+    "label_batch": 10_000,  # all labels in every iteration, as in Section 2.2, for every N_s of Table 1
+    "iterations": 10_000,
+    "burn_in": 5_000,
+    "thin": 1_000,
+    "dynamics": "plain",
+    "step_ratio": 1.0,
+    "epsilon": 1e-8,
+}
+
+# For every method and image set; the published widths.
 IMAGES: dict[PresetName, Values] = {
-    "paper": {
-        "generators": 10,
-        "discriminators": 1,
-        "replicas": 2,
-        "coupling": "algorithm1",
-        "marginal": "sum",
-        "prior_variance": 10.0,
-        "label_weight": 1.0,
-        "label_batch": 10_000,  # all labels in every iteration, as in Section 2.2, for every N_s of Table 1
-        "iterations": 10_000,
-        "burn_in": 5_000,
-        "thin": 1_000,
-        "dynamics": "plain",
-        "step_ratio": 1.0,
-        "epsilon": 1e-8,
-        "generator_width": 64,
-        "discriminator_width": 96,
-        "features": 384,  # four times the width, as published
-    },
+    "paper": PAPER | {"generator_width": 64, "discriminator_width": 96, "features": 384},  # four times the width
     "fast": {
         "generators": 4,
         "discriminators": 4,
@@ -52,7 +52,7 @@ IMAGES: dict[PresetName, Values] = {
 # all methods (docs/choices.md).
 TRICKS: Values = {"minibatch_discrimination": True, "feature_normalisation": True, "layer_noise": 0.3}
 
-METHODS_ON_IMAGES: dict[PresetName, dict[Method, Values]] = {
+FOR_METHODS: dict[PresetName, dict[Method, Values]] = {
     "paper": {"dcgan": TRICKS, "wdcgan": TRICKS, "dcgan10": TRICKS},
     "fast": {},
 }
@@ -66,7 +66,7 @@ COLOUR: Values = {
     "label_batch": 50,  # for their thousands of labels
 }
 
-IMAGE_SETS: dict[PresetName, dict[ImageSetName, Values]] = {
+FOR_IMAGE_SETS: dict[PresetName, dict[ImageSetName, Values]] = {
     "paper": {},
     "fast": {
         "digits": {
@@ -104,22 +104,7 @@ IMAGE_SETS: dict[PresetName, dict[ImageSetName, Values]] = {
 # The mass follows the gradient: frozen at the end of the burn-in, it let chains on as few points as such sets may have
 # (2, but also 105) diverge.
 VECTORS: dict[PresetName, Values] = {
-    "paper": {
-        "generators": 10,
-        "discriminators": 1,
-        "replicas": 2,
-        "coupling": "algorithm1",
-        "marginal": "sum",
-        "prior_variance": 10.0,
-        "label_weight": 1.0,
-        "label_batch": 10_000,
-        "iterations": 10_000,
-        "burn_in": 5_000,
-        "thin": 1_000,
-        "dynamics": "plain",
-        "step_ratio": 1.0,
-        "epsilon": 1e-8,
-    },
+    "paper": PAPER,
     "fast": {
         "generators": 10,
         "discriminators": 10,

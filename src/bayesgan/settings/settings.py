@@ -23,11 +23,13 @@ from bayesgan.settings.names import (
 )
 
 Count = Annotated[int, Field(ge=1, le=10**9)]
-Whole = Annotated[int, Field(ge=0)]
+Whole = Annotated[int, Field(ge=0, le=10**9)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
+
+MOST = 10_000  # networks of a kind
 
 
 class Group(BaseModel):
@@ -39,9 +41,11 @@ class Group(BaseModel):
 class Populations(Group):
     """How many networks there are, and who faces whom."""
 
-    generators: Whole = 10  # J_g; 0 leaves a classifier that learns from the labels alone
-    discriminators: Count = 2  # J_d
-    replicas: Count = 1  # M: further weight sets, side by side
+    generators: Annotated[int, Field(ge=0, le=MOST)] = (
+        10  # J_g; 0 leaves a classifier that learns from the labels alone
+    )
+    discriminators: Annotated[int, Field(ge=1, le=MOST)] = 2  # J_d
+    replicas: Annotated[int, Field(ge=1, le=MOST)] = 1  # M: further weight sets, side by side
     coupling: Coupling = "algorithm1"
     family: Family = "weights"  # what a chain is: a weight vector, or a Gaussian over weight vectors
     chain_batch: Count | None = None  # chains of a group's side in an iteration: they move in turn and are faced at
@@ -62,7 +66,7 @@ class Populations(Group):
         return self.generators * replicas, self.discriminators * replicas
 
     @property
-    def sweep(self) -> int:
+    def turns(self) -> int:
         """Iterations until every chain has moved."""
         return 1 if self.chain_batch is None else max(-(-chains // self.chain_batch) for chains in self.group_sizes)
 
@@ -224,9 +228,9 @@ class Settings(Group):
             raise BayesganError(
                 "A consensus needs all discriminators to move at once: set consensus to 0 or leave out chain_batch."
             )
-        if 0 < length.burn_in < populations.sweep:
+        if 0 < length.burn_in < populations.turns:
             raise BayesganError(
-                f"A burn-in of {length.burn_in} iterations does not move every chain, which takes {populations.sweep}: "
+                f"A burn-in of {length.burn_in} iterations does not move every chain, which takes {populations.turns}: "
                 "raise burn_in or chain_batch."
             )
         if chain_batch is not None and densities.marginal == "density":

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#&~$])")
 LATEX_SPECIAL = {
@@ -67,7 +67,7 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 def html_text(page: Page) -> str:
     """One HTML file that needs nothing but a browser."""
-    loader = PackageLoader("bayesgan", "report/templates")
+    loader = ChoiceLoader([PackageLoader("bayesgan", f"{room}/templates") for room in ("paper", "base")])
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.get_template("table1.html.jinja").render(page=page)
 

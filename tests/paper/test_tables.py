@@ -3,7 +3,7 @@
 import csv
 import io
 
-from bayesgan.report.tables import Entry, Line, Page, Table, csv_text, html_text, latex_text, markdown_text
+from bayesgan.paper.tables import Entry, Line, Page, Table, csv_text, html_text, latex_text, markdown_text
 from tests.helpers.pages import Rows
 
 TABLE = Table(
