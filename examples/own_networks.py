@@ -3,8 +3,8 @@
     python examples/own_networks.py                 # two half circles, ten labels; about ten seconds
     python examples/own_networks.py --stop 150      # stop after 150 iterations; the first command then goes on
 
-The networks are any two nn.Modules: noise to points, and points to class logits. They are templates: every chain has
-weights of its own. Networks with batch statistics work too (see bayesgan.networks.layers.BatchNorm).
+The networks are two nn.Modules: noise to points, and points to class logits. They are plans: every chain draws weights
+of its own. Buffers stay as they are; for batch statistics and noise use bayesgan.networks.layers.
 """
 
 import argparse
@@ -72,4 +72,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("own-networks"))
     parser.add_argument("--stop", type=int, default=None)
-    main(parser.parse_args().out, parser.parse_args().stop)
+    try:
+        main(parser.parse_args().out, parser.parse_args().stop)
+    except StoppedError as stopped:
+        print(f"Stopped {stopped}; the same command without --stop goes on.")

@@ -96,9 +96,12 @@ def test_what_chains_together_label_has_another_name_now(tmp_path: Path) -> None
         ("{", "is damaged"),
         ("[]", "is damaged"),
         ('{"settings": {}}', "it does not say which version made it"),
-        ('{"version": "0.0.1"}', r"was made by bayesgan 0\.0\.1: read it with that version"),
+        ('{"version": "0.0.1"}', r"was made by bayesgan 0\.0\.1, whose config.json this version, .*, cannot read"),
         ('{"version": "0.1.0", "settings": {}}', "is damaged"),
-        ('{"version": "7.0", "format": 3, "settings": {}}', r"was made by bayesgan 7\.0: read it with that version"),
+        (
+            '{"version": "7.0", "format": 3, "settings": {}}',
+            r"was made by bayesgan 7\.0, whose config.json this version, .*, cannot read",
+        ),
         ('{"version": "0.2.0", "format": "2"}', r"was made by bayesgan 0\.2\.0"),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_committed_run_is_read_with_its_figures() -> None:
     assert run.evaluations[-1].average_error == there["test_error"]
     assert run.environments == json.loads((run.folder / "environments.json").read_text())
     assert not run.has_samples
-    with pytest.raises(BayesganError, match="holds no samples yet"):
+    with pytest.raises(BayesganError, match="has ended, but its weights are not there"):
         run.posterior()
 
 

@@ -12,7 +12,9 @@ from bayesgan.base.errors import BayesganError
 from bayesgan.networks.mlp import mlp
 from bayesgan.sampler import sghmc
 from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.sampler.minibatches import Labels
 from bayesgan.settings.names import Coupling, Marginal
+from bayesgan.settings.settings import Settings
 from tests.helpers.gradients import discriminator_gradient, discriminator_log_p, generator_gradient, generator_log_p
 from tests.helpers.unlabelled import DIM, HIDDEN, NOISE_DIM, SIZE, small_gan
 
@@ -250,3 +252,45 @@ def test_adam_follows_the_cyclical_schedule_after_the_burn_in(monkeypatch: pytes
     expected = [1.0] * 3 + [(1 + math.cos(math.pi * done / 4)) / 2 for done in range(4)]
     assert rates[0::2] == pytest.approx([0.25 * share for share in expected])
     assert rates[1::2] == pytest.approx([0.5 * share for share in expected])
+
+
+POINTS = torch.zeros(6, DIM)
+NETWORKS = mlp(NOISE_DIM, HIDDEN, DIM), mlp(DIM, HIDDEN, 2)
+
+
+@pytest.mark.parametrize(
+    ("networks", "data", "labels", "sentence"),
+    [
+        ((mlp(NOISE_DIM, 4, DIM + 1), NETWORKS[1]), POINTS, None, r"points of shape \(4,\), but the data have \(3,\)"),
+        ((mlp(NOISE_DIM + 1, 4, DIM), NETWORKS[1]), POINTS, None, "do not fit noise of 2 numbers"),
+        ((NETWORKS[0], mlp(DIM + 1, 4, 2)), POINTS, None, r"do not fit .* points of shape \(3,\)"),
+        ((NETWORKS[0], mlp(DIM, 4, 1)), POINTS, ([0, 1], [0, 1]), r"returns \(1,\) for a point: 2 logits are needed"),
+        (NETWORKS, POINTS[:0], None, "at least one point"),
+        (NETWORKS, POINTS.numpy(), None, "torch.from_numpy makes one"),
+        (NETWORKS, POINTS + math.nan, None, "not finite"),
+        (NETWORKS, POINTS, ([0, 6], [0, 1]), "a wrong index"),
+        (NETWORKS, POINTS, ([0, 1], [0, 2]), "a wrong class"),
+        (NETWORKS, POINTS, ([0, 1], [0]), "a wrong class, or none"),
+        (NETWORKS, POINTS, ([], []), "a wrong index, or none"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_computed(
+    networks: tuple[Any, Any], data: Any, labels: tuple[list[int], list[int]] | None, sentence: str
+) -> None:
+    indices, classes = ([], []) if labels is None else labels
+    given = Labels(torch.tensor(indices).long(), torch.tensor(classes).long(), 2) if labels is not None else None
+    with pytest.raises(BayesganError, match=sentence):
+        BayesianGAN(Settings.of(noise_dim=NOISE_DIM), *networks, data, 0, given)
+
+
+def test_generated_points_do_not_disturb_the_chains() -> None:
+    quiet, watched = small_gan(generators=3), small_gan(generators=3)
+    for _ in range(5):
+        quiet.iterate()
+        watched.iterate()
+        points = watched.generate(7, torch.Generator().manual_seed(1))
+        assert points.shape == (3, 7, DIM)
+    assert torch.equal(quiet.state.generators.theta, watched.state.generators.theta)
+    noise = torch.randn(3, 7, NOISE_DIM, dtype=torch.double, generator=torch.Generator().manual_seed(1))
+    for chain in range(3):
+        torch.testing.assert_close(points[chain], forward(watched.state.generators.theta[chain], noise[chain], 2, DIM))

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.networks.dcgan import Discriminator
+from bayesgan.networks.layers import BatchNorm
 from bayesgan.networks.mlp import mlp
 from bayesgan.sampler.population import Population
 
@@ -143,3 +145,72 @@ def test_several_batches_in_one_call_are_those_batches_each_by_itself(network: s
     gradients = [torch.autograd.grad(each, theta, of_each)[0] for each in sums]
     torch.testing.assert_close(*gradients)
     torch.testing.assert_close(population(theta, batches[0]), apart[0])
+
+
+# Networks of a reader's own
+
+
+class Shifted(nn.Module):
+    """A layer with a constant, beside a convolution if asked for."""
+
+    def __init__(self, convolution: bool) -> None:
+        super().__init__()
+        self.register_buffer("shift", torch.full((3,), 2.0))
+        self.linear = nn.Linear(3, 1)
+        self.convolution = nn.Conv2d(1, 1, 1) if convolution else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(x + self.get_buffer("shift"))
+
+
+@pytest.mark.parametrize("convolution", [False, True])
+def test_buffers_that_are_no_statistics_keep_their_values(convolution: bool) -> None:
+    network = Shifted(convolution)
+    population = Population(network)
+    assert population.buffers == 0
+    theta = population.initial(2, torch.Generator().manual_seed(0))
+    x = torch.randn(2, 4, 3)
+    for chain in range(2):
+        nn.utils.vector_to_parameters(theta[chain], network.parameters())
+        torch.testing.assert_close(population(theta, x)[chain], network(x[chain]))
+
+
+def test_batch_statistics_work_without_convolutions() -> None:
+    population = Population(nn.Sequential(nn.Linear(3, 4), BatchNorm(4), nn.Linear(4, 1)))
+    theta, x = population.initial(2, torch.Generator().manual_seed(0)), torch.randn(2, 50, 3)
+    assert population(theta, x).shape == (2, 50, 1)
+    assert population.statistics(theta, x).shape == (2, 8)
+
+
+def test_scales_of_normalisations_start_at_one() -> None:
+    population = Population(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 1)))
+    named = population.named(population.initial(2, torch.Generator().manual_seed(0)))
+    assert torch.equal(named["1.weight"], torch.ones(2, 4))
+    assert named["0.weight"].unique().numel() == 24
+
+
+def tied() -> nn.Module:
+    first, second = nn.Linear(3, 3), nn.Linear(3, 3)
+    second.weight = first.weight
+    return nn.Sequential(first, second)
+
+
+def frozen() -> nn.Module:
+    network = nn.Linear(3, 3)
+    network.weight.requires_grad_(False)
+    return network
+
+
+@pytest.mark.parametrize(
+    ("network", "sentence"),
+    [
+        (nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)), "Dropout draws from a stream that no seed of a run covers"),
+        (nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)), "BatchNorm1d averages statistics over changing weights"),
+        (tied(), "The parameter 1.weight is shared with another layer"),
+        (frozen(), "The parameter weight is frozen"),
+    ],
+    ids=["dropout", "batch norm", "tied", "frozen"],
+)
+def test_networks_whose_chains_would_not_be_what_they_seem_are_refused(network: nn.Module, sentence: str) -> None:
+    with pytest.raises(BayesganError, match=sentence):
+        Population(network)

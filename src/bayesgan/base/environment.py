@@ -36,7 +36,7 @@ def available(device: str) -> torch.device:
         torch.zeros(1, device=chosen)
         torch.Generator(chosen)
     except (RuntimeError, AssertionError, AttributeError, ImportError, ValueError):
-        raise BayesganError(f"Device '{device}' cannot be used on this machine: try 'cpu' or 'cuda'.") from None
+        raise BayesganError(f"Device '{device}' cannot be used on this machine: 'cpu' can.") from None
     return chosen
 
 

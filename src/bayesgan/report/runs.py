@@ -18,6 +18,7 @@ from bayesgan.paper.reported import reported
 from bayesgan.paper.statistics import unit
 from bayesgan.posterior.average import entropy
 from bayesgan.posterior.posterior import Posterior
+from bayesgan.posterior.samples import SampleSet
 from bayesgan.posterior.scores import Scores, scores
 from bayesgan.report.charts import plane_of_weights, reliability_diagram
 from bayesgan.runs.images import PREDICTIONS, Task, data_of_run
@@ -103,6 +104,8 @@ def finished(folders: Sequence[Path], data_dir: Path) -> Iterator[tuple[SavedRun
 
 
 def _finished(folder: Path) -> SavedRun:
+    if (folder / SUMMARY).exists() and not SampleSet(folder / "samples").iterations:
+        raise BayesganError(f"{folder} has ended, but its weights are not there: train it again in another folder.")
     for name in FILES:
         if (folder / CONFIG).exists() and not (folder / name).exists():
             raise BayesganError(

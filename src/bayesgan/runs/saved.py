@@ -108,6 +108,8 @@ def load(folder: str | Path, device: str = "cpu") -> Posterior:
     folder = Path(folder)
     record, samples = read_record(folder), SampleSet(folder / "samples")
     if not samples.iterations:
+        if (folder / SUMMARY).exists():
+            raise BayesganError(f"{folder} has ended, but its weights are not there: train it again in another folder.")
         raise BayesganError(f"{folder} holds no samples yet: its training has not got past the burn-in.")
     return Posterior(record.settings, record.shape, record.classes, samples, available(device))
 

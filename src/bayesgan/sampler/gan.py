@@ -54,6 +54,7 @@ class BayesianGAN:
     ) -> None:
         if settings.populations.generators == 0 and labels is None:
             raise BayesganError("Without generators and without labels there is nothing to learn from: give labels.")
+        _refuse_bad_data(data, labels)
         family = MeanField if settings.populations.family == "mean-field" else Population
         self.settings = settings
         self.seed = seed
@@ -61,6 +62,7 @@ class BayesianGAN:
         self.members = Members(grouped(settings.populations), ranks)
         _refuse_what_ranks_cannot_do(settings, self.members)
         self.generator, self.discriminator = family(generator), family(discriminator)
+        self._refuse_networks_that_do_not_fit(tuple(data.shape[1:]))
         streams = {name: stream(seed, name, data.device) for name in STREAMS}
         size, members = len(data), self.members
         self.batches = MiniBatches(settings, data, labels, seed, members)
@@ -170,6 +172,25 @@ class BayesianGAN:
         ratio = ranks.total(here * len(difference)) / ranks.total(here.new_tensor(len(difference)))
         return {"mean": ratio.mean().item(), "max": ratio.max().item()}
 
+    def _refuse_networks_that_do_not_fit(self, point: tuple[int, ...]) -> None:
+        try:
+            made = self.generator.shape(2, self.settings.networks.noise_dim)
+            judged = self.discriminator.shape(2, *point)
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            reason = str(error).splitlines()[0]
+            raise BayesganError(
+                f"The networks do not fit noise of {self.settings.networks.noise_dim} numbers and points of shape "
+                f"{point} ({reason}): change one of them."
+            ) from None
+        classes = 1 if self.labels is None else self.labels.number
+        if made != (2, *point):
+            raise BayesganError(f"The generator makes points of shape {made[1:]}, but the data have {point}.")
+        if len(judged) != 2 or judged[1] < classes:
+            raise BayesganError(
+                f"The discriminator returns {judged[1:]} for a point: {classes} logit{'s' * (classes > 1)} are needed, "
+                "then features if there are any."
+            )
+
     def _initial(self, population: Population, side: Side, streams: Streams) -> Chains:
         drawn = population.initial(self.members.count(side), streams["initial"], self.batches.dtype)
         return Chains.at(self.members.own(drawn, side))
@@ -203,3 +224,16 @@ def _refuse_what_ranks_cannot_do(settings: Settings, members: Members) -> None:
             "Ranks that share the chains of one group cannot take mini-batches of them: leave out chain_batch, or "
             "start one process."
         )
+
+
+def _refuse_bad_data(data: Tensor, labels: Labels | None) -> None:
+    if not isinstance(data, Tensor) or data.dim() < 2 or len(data) == 0:
+        raise BayesganError("The data are a tensor (N, *point) of at least one point: torch.from_numpy makes one.")
+    if data.is_floating_point() and not data.isfinite().all():
+        raise BayesganError("The data have numbers that are not finite: leave those points out.")
+    if labels is None:
+        return
+    places, classes = labels.indices, labels.classes
+    for name, values, below in (("index", places, len(data)), ("class", classes, labels.number)):
+        if values.shape != places.shape or len(values) == 0 or values.min() < 0 or values.max() >= below:
+            raise BayesganError(f"Each labelled point has an index and a class: there is a wrong {name}, or none.")

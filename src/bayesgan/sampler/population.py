@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.networks.layers import GaussianNoise, OfBatches
 from bayesgan.sampler.densities import log_prior
 
@@ -49,20 +50,30 @@ def unflattened(theta: Tensor, shapes: list[torch.Size]) -> tuple[Tensor, ...]:
 class Population:
     """Many weight vectors of one architecture, run in one call.
 
-    ``theta`` is (chains, weights) and belongs to the caller; this class only knows how a row of it becomes
-    the named parameters of ``network``. The buffers of ``network`` (statistics of normalisations) have a row of a
-    flat tensor for each chain too.
+    ``theta`` is (chains, weights) and belongs to the caller; this class only knows how a row of it becomes the named
+    parameters of ``network``, whose own weights are never used. Statistics of normalisations
+    (:class:`bayesgan.networks.layers.OfBatches`) have a row of a flat tensor for each chain too. Other buffers are
+    constants that all chains share.
     """
 
     def __init__(self, network: nn.Module) -> None:
-        self._network = copy.deepcopy(network).to("meta")  # its own weights are never used
+        _refuse_what_cannot_be_sampled(network)
+        self._network = copy.deepcopy(network).to("meta")
         self._names = [name for name, _ in network.named_parameters()]
         self._shapes = [weight.shape for weight in network.parameters()]
-        self._buffer_names = [name for name, _ in network.named_buffers()]
-        self._buffer_shapes = [buffer.shape for buffer in network.buffers()]
+        statistics = {
+            f"{name}.{each}".removeprefix(".")
+            for name, part in network.named_modules()
+            if isinstance(part, OfBatches)
+            for each, _ in part.named_buffers(recurse=False)
+        }
+        self._buffer_names = [name for name, _ in network.named_buffers() if name in statistics]
+        self._buffer_shapes = [buffer.shape for name, buffer in network.named_buffers() if name in statistics]
+        self._constants = {name: buffer for name, buffer in network.named_buffers() if name not in statistics}
         # vmap turns convolutions of many chains into grouped ones: slower than one chain after another on images of
         # 28 pixels and more (on 8 it is faster), and it cannot draw noise from a stream. Matrix products it joins.
-        self._convolutions = any(isinstance(part, nn.Conv2d | nn.ConvTranspose2d) for part in network.modules())
+        one_by_one = (nn.Conv2d, nn.ConvTranspose2d, OfBatches, GaussianNoise)
+        self._one_by_one = any(isinstance(part, one_by_one) for part in network.modules())
         self._noises = [part for part in self._network.modules() if isinstance(part, GaussianNoise)]
         self._of_batches = [part for part in self._network.modules() if isinstance(part, OfBatches)]
         self.weights = sum(shape.numel() for shape in self._shapes)
@@ -82,16 +93,18 @@ class Population:
         images of a chain are normalised as one batch. ``seeds`` (chains,) are those of the noise on layers; without
         them there is none.
         """
-        views = _Unflatten.apply(theta, self._shapes, self._convolutions)  # type: ignore[no-untyped-call]
-        if not self._convolutions:
-            return torch.vmap(self._single)(dict(zip(self._names, views, strict=True)), inputs)
+        views = _Unflatten.apply(theta, self._shapes, self._one_by_one)  # type: ignore[no-untyped-call]
+        if not self._one_by_one:
+            constants = self._constants_like(theta)
+            named = dict(zip(self._names, views, strict=True))
+            return torch.vmap(lambda own, x: functional_call(self._network, own | constants, (x,)))(named, inputs)
         if statistics is None:
             return self._each(views, inputs, theta.new_zeros(len(theta), self.buffers), training=True, seeds=seeds)
         return self._each(views, inputs, statistics, training=False)
 
     def of_batches(self, theta: Tensor, batches: Sequence[Tensor], seeds: Tensor | None = None) -> tuple[Tensor, ...]:
         """The same for several batches (chains, n, …), each normalised by itself."""
-        if not self._convolutions:  # they alone gain by it
+        if not self._one_by_one:  # they alone gain by it
             return tuple(self(theta, batch) for batch in batches)
         sizes = [batch.shape[1] for batch in batches]
         try:
@@ -122,11 +135,11 @@ class Population:
         self._network.train(training)
         for noise in self._noises:
             noise.train(seeds is not None)
-        outputs = []
+        outputs, constants = [], self._constants_like(views[0])
         for chain, row in enumerate(rows):
             # Not the views themselves: autograd would take writing to one for a change of all that it has saved.
             own = {name: part[chain].clone() for name, part in zip(self._buffer_names, buffers, strict=True)}
-            named = dict(zip(self._names, row, strict=True)) | own
+            named = dict(zip(self._names, row, strict=True)) | own | constants
             if seeds is not None:
                 stream = torch.Generator(inputs.device).manual_seed(int(seeds[chain]))
                 for noise in self._noises:
@@ -137,8 +150,18 @@ class Population:
                     part[chain] = value
         return torch.stack(outputs)
 
-    def _single(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
-        return functional_call(self._network, parameters, (inputs,))
+    def _constants_like(self, theta: Tensor) -> dict[str, Tensor]:
+        """Buffers that are no statistics, on the device and, where they are no whole numbers, of the kind of theta."""
+        return {
+            name: each.to(theta.device, theta.dtype if each.is_floating_point() else each.dtype)
+            for name, each in self._constants.items()
+        }
+
+    def shape(self, *inputs: int) -> tuple[int, ...]:
+        """The shape of the outputs (n, …) for ``inputs`` (n, …), found without computing."""
+        self._network.eval()
+        with torch.no_grad():
+            return tuple(self._network(torch.empty(inputs, device="meta")).shape)
 
     def named(self, theta: Tensor) -> dict[str, Tensor]:
         """Views of ``theta`` (chains, weights) as named parameters (chains, *shape)."""
@@ -148,11 +171,15 @@ class Population:
         """Starting weights (chains, weights): N(0, 1/(3 fan-in)), as large as torch's own; biases N(0, 1/3).
 
         For inputs of variance one a bias is then as large as the rest of its unit's input, so that the units of
-        different chains switch on at different places. Without it every network starts as a cone at the origin.
+        different chains switch on at different places. Without it every network starts as a cone at the origin. The
+        scales of normalisations start at 1.
         """
         theta = torch.empty(chains, self.weights, device=rng.device, dtype=dtype)
-        for shape, part in zip(self._shapes, unflattened(theta, self._shapes), strict=True):
-            fan_in = math.prod(shape[1:])  # 1 for a bias
+        for name, part in zip(self._names, unflattened(theta, self._shapes), strict=True):
+            if part.dim() == 2 and name.endswith("weight"):  # a vector for each chain that is no bias
+                part.fill_(1.0)
+                continue
+            fan_in = math.prod(part.shape[2:])  # 1 for a bias
             part.normal_(std=math.sqrt(1.0 / (3.0 * fan_in)), generator=rng)
         return theta
 
@@ -167,3 +194,25 @@ class Population:
     def prior_draw(self, chains: int, variance: float, rng: torch.Generator) -> Tensor:
         """Weights (chains, weights) drawn from the prior N(0, variance · I): step 1 of Section 2."""
         return torch.randn(chains, self.weights, device=rng.device, generator=rng) * math.sqrt(variance)
+
+
+def _refuse_what_cannot_be_sampled(network: nn.Module) -> None:
+    """Refuse networks whose chains would not be what they seem."""
+    every, tied = dict(network.named_parameters()), dict(network.named_parameters(remove_duplicate=False))
+    if len(every) < len(tied):
+        name = next(name for name in tied if name not in every)
+        raise BayesganError(f"The parameter {name} is shared with another layer: give each layer its own.")
+    for name, weight in every.items():
+        if not weight.requires_grad:
+            raise BayesganError(f"The parameter {name} is frozen, but chains move all weights: make it a buffer.")
+    for part in network.modules():
+        kind = type(part).__name__
+        if isinstance(part, nn.modules.dropout._DropoutNd):
+            raise BayesganError(
+                f"{kind} draws from a stream that no seed of a run covers: use bayesgan.networks.layers.GaussianNoise."
+            )
+        if isinstance(part, nn.modules.batchnorm._NormBase) and part.track_running_stats:
+            raise BayesganError(
+                f"{kind} averages statistics over changing weights: use bayesgan.networks.layers.BatchNorm, or "
+                "LayerNorm or GroupNorm, which need no batch."
+            )

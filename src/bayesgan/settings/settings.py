@@ -159,6 +159,7 @@ class Settings(Group):
     """The Bayesian GAN of Algorithm 1, with networks of the caller's."""
 
     predicts: ClassVar[bool] = False  # whether a sample is needed at temperature 0 too
+    about: ClassVar[str] = ""  # what they are for, in messages
 
     populations: Populations = Populations()
     densities: Densities = Densities()
@@ -178,7 +179,9 @@ class Settings(Group):
         known = cls.places()
         for name, value in values.items():
             if name not in known:
-                raise BayesganError(f"There is no setting '{name}': 'bayesgan presets' prints all that there are.")
+                raise BayesganError(
+                    f"There is no setting '{name}'{cls.about}: 'bayesgan presets' prints all there are."
+                )
             groups.setdefault(known[name], {})[name] = value
         try:
             return cls.model_validate(groups)
@@ -261,6 +264,7 @@ class VectorSettings(Settings):
     """A classifier of vectors."""
 
     predicts: ClassVar[bool] = True
+    about: ClassVar[str] = " for vectors"
 
     networks: VectorNetworks = VectorNetworks()
 
@@ -269,5 +273,6 @@ class ImageSettings(Settings):
     """A classifier of images."""
 
     predicts: ClassVar[bool] = True
+    about: ClassVar[str] = " for images"
 
     networks: ImageNetworks = ImageNetworks()
