@@ -28,16 +28,6 @@ from tests.helpers.fitted import SMALL, TINY_IMAGES, hidden, quick, small_digits
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-@pytest.fixture(scope="module")
-def blobs() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return three_blobs()
-
-
-@pytest.fixture(scope="module")
-def digits() -> tuple[np.ndarray, np.ndarray]:
-    return small_digits()
-
-
 def test_the_example_in_the_docstring() -> None:
     failed, tried = doctest.testmod(classifier)
     assert tried >= 5

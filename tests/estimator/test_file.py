@@ -13,19 +13,9 @@ from safetensors.torch import save_file
 
 from bayesgan import BayesGANClassifier, BayesganError
 from bayesgan.estimator import file
-from tests.helpers.fitted import TINY_IMAGES, quick, small_digits, three_blobs
+from tests.helpers.fitted import TINY_IMAGES, quick
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def blobs() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return three_blobs()
-
-
-@pytest.fixture(scope="module")
-def digits() -> tuple[np.ndarray, np.ndarray]:
-    return small_digits()
 
 
 def test_a_file_predicts_the_same_bits(blobs: tuple[np.ndarray, ...], tmp_path: Path) -> None:
