@@ -6,6 +6,7 @@ single group are shared out themselves; then generated batches cross, and the gr
 smaller than weights (docs/scaling.md).
 """
 
+import gc
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -136,8 +137,9 @@ def together(device: torch.device) -> Iterator[Ranks]:
         distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
     try:
         yield Ranks(distributed.get_rank(), size)
-    finally:  # threads of a group that is there when the interpreter ends may abort it
+    finally:  # threads of a group that is there when the interpreter ends may abort it: collected, it joins them
         distributed.destroy_process_group()
+        gc.collect()
 
 
 Chosen = slice | Tensor  # of the chains of each group, numbered from 0
