@@ -6,20 +6,16 @@ FILES := $(filter-out %/__init__.py %/__main__.py,$(wildcard src/bayesgan/*.py s
 # Two processes of one thread each: threads of two processes get in each other's way.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
-.PHONY: demo test check-long coverage lint format bench bench-long docs clean
+.PHONY: demo test check-long lint format bench bench-long docs clean
 
 demo: $(READY)
 	$(BIN)/bayesgan demo --out demo
 
-test: $(READY)
-	$(PYTEST)
+test: $(READY) # COVERAGE=1 prints the share of the code that the tests run, which may not fall
+	$(PYTEST) $(if $(COVERAGE),--cov=bayesgan --cov-report=term:skip-covered --cov-fail-under=96)
 
 check-long: $(READY)
 	$(PYTEST) -m slow
-
-# As `test`, with the share of the code that the tests run; what it is today is the least.
-coverage: $(READY)
-	$(PYTEST) --cov=bayesgan --cov-report=term:skip-covered --cov-fail-under=96
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
