@@ -71,11 +71,12 @@ def _processor(device: torch.device) -> str:
 
 def record(device: torch.device) -> dict[str, Any]:
     """Record what results depend on besides the settings: device, threads, versions."""
-    packages = ("bayesgan", "torch", "numpy", "scipy", "scikit-learn")
+    packages = ("bayesgan", "numpy", "scipy", "scikit-learn")
     return {
         "device": str(device),
         "threads": torch.get_num_threads(),
         "processor": _processor(device),
         "python": platform.python_version(),
+        "torch": torch.__version__,  # with the build, which the package's own record leaves out
         **{name: version(name) for name in packages},
     }
