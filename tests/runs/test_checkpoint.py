@@ -13,6 +13,7 @@ from bayesgan.base.errors import BayesganError
 from bayesgan.runs.checkpoint import Seconds, restore, write
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.settings.names import SIDES
+from tests.helpers.labelled import small_gan
 from tests.helpers.small_runs import fresh
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -106,3 +107,25 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(BayesganError, match=r"Cannot read .*checkpoint\.safetensors"):
         restore(path, fresh())
+
+
+@pytest.mark.parametrize("iteration", [-1, 10_000])
+def test_an_iteration_beyond_the_run_is_refused(iteration: int, tmp_path: Path) -> None:
+    """Or the run would never end."""
+    path = tmp_path / "checkpoint.safetensors"
+    write(path, iterated(15), SECONDS)
+    save_file(load_file(path), path, {"iteration": str(iteration), "seconds": "1", "total_seconds": "1"})
+    with pytest.raises(BayesganError, match=f"is not a checkpoint of this run .iteration {iteration} of"):
+        restore(path, fresh())
+
+
+@pytest.mark.parametrize("iterations", [2, 5])
+def test_a_classifier_without_generators_goes_on_in_either_phase(iterations: int, tmp_path: Path) -> None:
+    first, second = (small_gan(generators=0, discriminators=2) for _ in range(2))
+    for _ in range(iterations):
+        first.iterate()
+    write(tmp_path / "checkpoint.safetensors", first, SECONDS)
+    assert restore(tmp_path / "checkpoint.safetensors", second) == SECONDS
+    first.iterate()
+    second.iterate()
+    assert torch.equal(first.state.discriminators.theta, second.state.discriminators.theta)

@@ -117,7 +117,7 @@ class Run:
                 record = json.loads(line)
                 if record["iteration"] <= self.gan.state.iteration:
                     kept.append(record)
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, RecursionError):
                 if number < len(lines):
                     raise BayesganError(f"{self._metrics} is damaged: delete {self.folder} to train again.") from None
                 # What a kill tore is the last line, and later than the checkpoint.
@@ -210,5 +210,5 @@ def _append(log: TextIO, text: str, to_disk: bool = False) -> None:
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(read_text(path))
-    except ValueError:
+    except (ValueError, RecursionError):  # torn, or nested without end
         raise BayesganError(f"{path} is damaged: delete {path.parent} to train again.") from None

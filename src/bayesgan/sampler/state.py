@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Self
 
 import torch
 from torch import Tensor
@@ -36,7 +35,7 @@ class State:
             found |= {f"{side}.{name}": everyones(tensor, side) for name, tensor in own if tensor is not None}
         return found
 
-    def take(self, iteration: int, tensors: dict[str, Tensor], own: Rows) -> Self:
+    def take(self, iteration: int, tensors: dict[str, Tensor], own: Rows) -> None:
         """Become what :meth:`tensors` gave at ``iteration``; ``own`` takes the rows of this rank."""
         self.iteration = iteration
         self.seen = tensors["seen"].clone()
@@ -45,4 +44,3 @@ class State:
         for side in SIDES:
             names = [field.name for field in fields(Chains) if f"{side}.{field.name}" in tensors]
             setattr(self, side, Chains(**{name: own(tensors[f"{side}.{name}"], side) for name in names}))
-        return self
