@@ -15,7 +15,7 @@ from bayesgan.data.names import (
     SMALLEST_SIDE,
     default_folder,
 )
-from bayesgan.networks.dcgan import SMALLEST
+from bayesgan.networks.build import SMALLEST
 
 
 def test_default_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ from torch import nn
 from bayesgan.base.errors import BayesganError
 from bayesgan.networks.build import pair
 from bayesgan.networks.dcgan import Discriminator, Generator
-from bayesgan.networks.layers import GaussianNoise, LayerNorm, MinibatchDiscrimination
+from bayesgan.networks import whitened
+from bayesgan.networks.layers import GaussianNoise, GroupNorm, MinibatchDiscrimination
 from bayesgan.sampler.population import Population
 from bayesgan.settings.settings import ImageSettings, Settings, VectorSettings
 from tests.helpers.tensors import rng
@@ -33,11 +34,27 @@ def test_images_have_the_dcgan_pair_with_every_setting() -> None:
     parts = list(discriminator.modules())
     assert {each.deviation for each in parts if isinstance(each, GaussianNoise)} == {0.2}
     assert any(isinstance(each, MinibatchDiscrimination) for each in parts)
-    assert any(isinstance(each, LayerNorm) for each in parts)
-    assert any(isinstance(each, LayerNorm) for each in generator.modules())
+    assert any(isinstance(each, GroupNorm) for each in parts)
+    assert any(isinstance(each, GroupNorm) for each in generator.modules())
     assert discriminator.feature_normalisation
     assert [each.in_channels for each in generator.modules() if isinstance(each, nn.ConvTranspose2d)] == [4, 2]
     assert [each.out_channels for each in parts if isinstance(each, nn.Conv2d)] == [3, 6]
+
+
+def test_a_pair_that_whitens_learns_how_from_the_points() -> None:
+    settings = ImageSettings.of(
+        architecture="whitened", normalisation="group", generator_width=2, discriminator_width=3
+    )
+    points = torch.randint(256, (20, 3, 8, 12), generator=rng(), dtype=torch.uint8)
+    generator, discriminator = pair(settings, (3, 8, 12), 5, points)
+    assert isinstance(generator, whitened.Generator)
+    assert isinstance(discriminator, whitened.Discriminator)
+    assert {each.device.type for each in discriminator.parameters()} == {"meta"}
+    expected = whitened.Discriminator((3, 8, 12), 5, 3, "group")
+    expected.whitening.fit(points.float() / 127.5 - 1)
+    torch.testing.assert_close(discriminator.whitening.filters, expected.whitening.filters)
+    _, told_later = pair(settings, (3, 8, 12), 5)
+    assert {each.device.type for each in told_later.buffers()} == {"meta"}
 
 
 def test_nothing_is_drawn_from_torchs_own_state() -> None:

@@ -15,10 +15,11 @@ from bayesgan.networks.layers import (
     Bias,
     Convolution,
     GaussianNoise,
-    LayerNorm,
+    GroupNorm,
     MinibatchDiscrimination,
     OfBatches,
     TransposedConvolution,
+    Whitening,
     channels_last,
 )
 from tests.helpers.tensors import rng
@@ -28,7 +29,7 @@ def maps(*shape: int) -> Tensor:
     return torch.randn(shape, dtype=torch.double, generator=rng())
 
 
-def biased(layer: BatchNorm | LayerNorm | Bias) -> Tensor:
+def biased(layer: BatchNorm | GroupNorm | Bias) -> Tensor:
     """Give the layer a bias that is not zero."""
     layer.double()
     with torch.no_grad():
@@ -64,10 +65,35 @@ def test_a_layer_of_batches_has_to_do_something() -> None:
         OfBatches()(maps(2, 3))
 
 
-def test_layer_norm_is_torchs_with_a_bias_for_each_channel_of_maps() -> None:
-    layer, inputs = LayerNorm(3), 5 + 2 * maps(6, 3, 4, 5)
-    bias = biased(layer)
-    torch.testing.assert_close(layer(inputs), functional.layer_norm(inputs, (3, 4, 5)) + bias.view(3, 1, 1))
+def test_group_norm_is_torchs_with_a_bias_for_each_channel_and_one_group_is_layer_norm() -> None:
+    inputs = 5 + 2 * maps(6, 12, 4, 5)
+    for groups, expected in (
+        (1, functional.layer_norm(inputs, (12, 4, 5))),
+        (8, functional.group_norm(inputs, 4)),  # 12 channels are not 8 equal groups, but 4
+    ):
+        layer = GroupNorm(12, groups)
+        bias = biased(layer)
+        torch.testing.assert_close(layer(inputs), expected + bias.view(12, 1, 1))
+
+
+def test_whitened_patches_are_uncorrelated_and_of_variance_one() -> None:
+    mixed = torch.einsum("ij,njhw->nihw", maps(3, 3), maps(200, 3, 6, 6)).cumsum(-1)
+    layer = Whitening(3).double()
+    layer.fit(mixed)
+    responses = layer(mixed)
+    assert responses.shape == (200, 24, 5, 5)
+    torch.testing.assert_close(responses[:, 12:], -responses[:, :12])
+    seen = responses[:, :12].transpose(0, 1).flatten(1)
+    covariance = seen.cov(correction=0)
+    variances = torch.linalg.eigvalsh(functional.unfold(mixed, 2).transpose(1, 2).flatten(0, 1).t().cov(correction=0))
+    torch.testing.assert_close(covariance, (variances / (variances + 1e-3)).flip(0).diag(), atol=1e-6, rtol=1e-6)
+
+
+def test_whitening_of_images_of_one_colour_stays_finite() -> None:
+    layer = Whitening(1)
+    layer.fit(torch.full((5, 1, 4, 4), 0.3))
+    assert layer.filters.isfinite().all()
+    assert layer.filters.abs().max() < 50  # 1/√0.001 at most
 
 
 def test_a_bias_alone_is_added_to_each_channel() -> None:

@@ -13,7 +13,7 @@ from bayesgan.networks.mlp import mlp
 from bayesgan.sampler import sghmc
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.sampler.minibatches import Labels
-from bayesgan.settings.names import Coupling, Marginal
+from bayesgan.settings.names import SIDES, Coupling, Dynamics, Marginal
 from bayesgan.settings.settings import Settings
 from tests.helpers.gradients import discriminator_gradient, discriminator_log_p, generator_gradient, generator_log_p
 from tests.helpers.unlabelled import DIM, HIDDEN, NOISE_DIM, SIZE, small_gan
@@ -239,6 +239,43 @@ def test_wasserstein_critic_is_clipped() -> None:
     gan = small_gan(game="wasserstein", clip=0.01, discriminator_steps=2)
     gan.iterate()
     assert gan.state.discriminators.theta.abs().max().item() == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("dynamics", ["adam", "frozen"])
+def test_adam_leaves_the_moving_average_of_its_weights_and_a_sample_stays_a_sample(dynamics: Dynamics) -> None:
+    gan = small_gan(averaging=0.9, dynamics=dynamics, temperature=0.0, burn_in=4, iterations=8)
+    for _ in range(8):
+        gan.iterate()
+    kept = gan.sample()
+    for side in SIDES:
+        chains = gan.state.of(side)
+        assert chains.average is not None
+        assert not torch.equal(chains.average, chains.theta)
+        assert torch.equal(kept[side], chains.average if dynamics == "adam" else chains.theta)
+
+
+def test_linear_steps_rise_and_fall_for_adam_and_the_sampler_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    etas: list[float] = []
+    adam, step = sghmc.adam_step, sghmc.sghmc_step
+
+    def watch_adam(chains: Any, gradient: Any, settings: Any) -> None:
+        rates.append(settings.rate)
+        adam(chains, gradient, settings)
+
+    def watch_step(chains: Any, gradient: Any, eta: float, *rest: Any) -> None:
+        etas.append(eta)
+        step(chains, gradient, eta, *rest)
+
+    monkeypatch.setattr(sghmc, "adam_step", watch_adam)
+    monkeypatch.setattr(sghmc, "sghmc_step", watch_step)
+    gan = small_gan(schedule="linear", burn_in=15, iterations=20, thin=5, generator_rate=1e-3, step_ratio=0.5)
+    for _ in range(20):
+        gan.iterate()
+    paces = [min((each - 0.5) / 20 / 0.1, (1 - (each - 0.5) / 20) / 0.9) for each in range(1, 21)]
+    assert rates[::2] == pytest.approx([1e-3 * pace for pace in paces[:15]])  # of the generators, which move first
+    gamma = 0.5 * gan.settings.sampler.friction * 1e-3
+    assert etas[::2] == pytest.approx([gamma / SIZE * pace for pace in paces[15:]])
 
 
 def test_adam_follows_the_cyclical_schedule_after_the_burn_in(monkeypatch: pytest.MonkeyPatch) -> None:

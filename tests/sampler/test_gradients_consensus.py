@@ -25,6 +25,14 @@ def test_the_labels_are_the_squares_of_the_average_made_to_sum_to_one() -> None:
     torch.testing.assert_close(consensus_labels(probabilities), (squares / squares.sum())[None])
 
 
+def test_labels_of_less_confidence_say_nothing() -> None:
+    """The confidence is that of the average, not of its squares."""
+    probabilities = torch.tensor([[[0.7, 0.3], [0.95, 0.05]], [[0.6, 0.4], [0.75, 0.25]]])  # averages 0.65 and 0.85
+    labels, confident = consensus_labels(probabilities), consensus_labels(probabilities, 0.8)
+    torch.testing.assert_close(confident, labels * torch.tensor([[0.0], [1.0]]))
+    assert (consensus_log_likelihood(torch.randn(2, 2, 2, generator=rng()), confident[:1], 30, 1.0) == 0).all()
+
+
 def test_the_term_is_the_expected_log_likelihood_of_completed_data_rescaled_and_weighted() -> None:
     """Against the sum over all ways to complete the data, each with its probability."""
     logits = torch.randn(2, CLASSES, dtype=torch.double, generator=rng())
@@ -79,7 +87,7 @@ def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
     asked: list[Tensor] = []
     learnt: list[Tensor] = []
 
-    def labels(probabilities: Tensor) -> Tensor:
+    def labels(probabilities: Tensor, confidence: float) -> Tensor:
         asked.append(probabilities)
         return torch.full_like(probabilities[0], torch.nan)
 
@@ -102,6 +110,38 @@ def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
     assert log_p.isnan().all()  # what they agree on is what counts, and what they are shown is what learns it
     assert learnt[0].requires_grad
     assert torch.allclose(learnt[0].softmax(-1), asked[0]) is not plain
+
+
+def test_moving_averages_of_weights_teach_where_there_are_some() -> None:
+    gan = dcgan(discriminators=2, consensus=0.6, consensus_on="plain", averaging=0.9, burn_in=40, iterations=60)
+    for _ in range(5):
+        gan.iterate()
+    average = gan.state.discriminators.average
+    assert average is not None
+    batch = gan.batches.for_discriminators(gan.state)
+    assert batch.plain is not None
+    ours = gan.gradients._agreed_on(average, batch.plain)
+    said = gan.discriminator(average, batch.plain)[..., :CLASSES].softmax(-1)
+    torch.testing.assert_close(ours, consensus_labels(said))
+    assert not torch.allclose(ours, gan.gradients._agreed_on(gan.state.discriminators.theta, batch.plain))
+    with_average = gan.gradients.of_discriminators(gan.state, batch).log_densities.posterior
+    gan.state.discriminators.average = gan.state.discriminators.theta.clone()
+    with_present = gan.gradients.of_discriminators(gan.state, batch).log_densities.posterior
+    assert not torch.allclose(with_average, with_present)
+
+
+def test_a_committee_without_generators_learns_from_its_labels_and_what_it_agrees_on() -> None:
+    gan = dcgan(generators=0, discriminators=2, consensus=0.6, burn_in=40, iterations=60)
+    gan.state.iteration = 30
+    batch = gan.batches.for_discriminators(gan.state)
+    assert batch.noise is None
+    assert batch.real is not None
+    together = gan.gradients.of_discriminators(gan.state, batch).log_densities.posterior
+    alone = gan.gradients.of_discriminators(gan.state, replace(batch, consensus=0.0)).log_densities.posterior
+    logits = gan.discriminator(gan.state.discriminators.theta, batch.real)[..., :CLASSES]
+    expected = consensus_log_likelihood(logits, consensus_labels(logits.softmax(-1)), SIZE, 0.6)
+    torch.testing.assert_close(together - alone, expected)
+    gan.iterate()
 
 
 def test_all_discriminators_have_the_same_points_and_none_has_without_a_consensus() -> None:

@@ -71,6 +71,28 @@ def test_where_they_fit_all_labels_are_used_in_each_iteration(monkeypatch: pytes
             assert sorted(zip(indices[chain].tolist(), classes[chain].tolist(), strict=True)) == expected
 
 
+def test_at_first_labels_alone_teach_and_then_the_consensus_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    gan = labelled_gan(labels_first=0.5, consensus=0.8, consensus_on="plain", burn_in=8, iterations=10)
+    watched = Watched(gan, monkeypatch)
+    found = [gan.iterate() for _ in range(10)]
+    first, later = watched.discriminators[:4], watched.discriminators[4:]
+    assert all(each.real is None and each.noise is None and each.consensus == 0 for each in first)
+    assert all(each.labelled is not None and each.labelled[0].shape[1] == LABEL_BATCH for each in first)
+    assert ["generators" in each for each in found] == [False] * 4 + [True] * 6
+    assert [each.consensus for each in later] == pytest.approx([0.4, 0.8, 0.8, 0.8, 0.8, 0.8])
+    assert all(each.real is not None and each.noise is not None and each.plain is not None for each in later)
+    assert len(watched.generators) == 6
+
+
+def test_points_that_are_not_looked_at_are_not_counted() -> None:
+    gan = labelled_gan(labels_first=1.0, burn_in=4, iterations=6)
+    for _ in range(4):
+        gan.iterate()
+    assert gan.state.seen.sum() == 0
+    gan.iterate()
+    assert gan.state.seen.sum() > 0
+
+
 def test_mini_batches_of_labels_are_each_chains_own_and_have_the_right_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     gan = labelled_gan(generators=2, discriminators=2, label_batch=LABEL_BATCH)
     assert gan.labels is not None

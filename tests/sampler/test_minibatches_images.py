@@ -1,4 +1,4 @@
-"""Where the sampler shows images turned and moved (``jitter``)."""
+"""Where the sampler shows images turned, moved, lit, cut and mirrored."""
 
 from typing import Any
 
@@ -26,10 +26,12 @@ def test_real_and_labelled_images_are_shown_changed_and_statistics_are_not() -> 
 
     plain, real, labelled, calibration = shown()
     torch.testing.assert_close(real, plain)
-    _, changed, changed_labelled, same_calibration = shown(jitter=1.0)
-    assert not torch.allclose(changed, real)
-    assert not torch.allclose(changed_labelled, labelled)
-    assert torch.equal(calibration, same_calibration)
+    changes: tuple[dict[str, Any], ...] = ({"jitter": 1.0}, {"brightness": 0.2}, {"cut": 0.5}, {"flip": True})
+    for each in changes:
+        _, changed, changed_labelled, same_calibration = shown(**each)
+        assert not torch.allclose(changed, real)
+        assert not torch.allclose(changed_labelled, labelled)
+        assert torch.equal(calibration, same_calibration)
 
 
 def test_the_same_image_is_shown_in_another_way_to_each_discriminator_and_each_time() -> None:
@@ -47,11 +49,13 @@ def test_what_an_iteration_shows_is_changed_and_diagnostics_draw_from_their_own_
     shown: list[torch.Tensor] = []
     discriminators, generators = Gradients.log_p_of_discriminators, Gradients.log_p_of_generators
 
-    def watch_d(self: Gradients, streams: Any, theta: Any, fakes: Any, batch: DiscriminatorBatch) -> LogDensities:
+    def watch_d(
+        self: Gradients, streams: Any, theta: Any, fakes: Any, batch: DiscriminatorBatch, agreed: Any
+    ) -> LogDensities:
         assert batch.real is not None
         assert batch.labelled is not None
         shown.extend([batch.real, batch.labelled[0]])
-        return discriminators(self, streams, theta, fakes, batch)
+        return discriminators(self, streams, theta, fakes, batch, agreed)
 
     def watch_g(self: Gradients, streams: Any, theta: Any, facing: Any, noise: Any, real: torch.Tensor) -> LogDensities:
         shown.append(real)
@@ -71,6 +75,9 @@ def test_what_an_iteration_shows_is_changed_and_diagnostics_draw_from_their_own_
             assert (image - gan.batches.data).abs().amax((1, 2, 3)).min() > 1e-3
 
 
-def test_vectors_cannot_be_turned() -> None:
-    with pytest.raises(BayesganError, match=r"Only images can be turned and moved: set jitter to 0\."):
-        small_gan(jitter=1.0)
+@pytest.mark.parametrize("values", [{"jitter": 1.0}, {"brightness": 0.2}, {"cut": 0.5}, {"flip": True}])
+def test_vectors_cannot_be_changed(values: dict[str, Any]) -> None:
+    with pytest.raises(
+        BayesganError, match=r"Only images can be changed: set jitter, brightness and cut to 0 and flip"
+    ):
+        small_gan(**values)

@@ -236,6 +236,30 @@ def test_schedules() -> None:
     assert eta("cyclical", 50, 0.25) == pytest.approx(1.0 / 100)
     assert eta("cyclical", 50, 0.4999) == pytest.approx(0.0, abs=1e-6)
     assert eta("cyclical", 50, 0.5) == 2.0 / 100
+    assert eta("linear", 50, 0.05) == pytest.approx(1.0 / 100)  # half of the way up,
+    assert eta("linear", 50, 0.1) == pytest.approx(2.0 / 100)
+    assert eta("linear", 50, 0.55) == pytest.approx(1.0 / 100)  # and half of the way down
+
+
+def test_the_moving_average_is_that_of_all_weights_each_with_its_weight() -> None:
+    """At the start of as many as there are: after one step 2/11 of it are the first weights."""
+    theta = torch.randn(30, 2, 3, dtype=torch.double, generator=torch.Generator().manual_seed(2))
+    state = Chains.at(theta[0].clone(), averaged=True)
+    for step in range(1, 30):
+        state.theta = theta[step]
+        sghmc.update_average(state, 0.8, step)
+    decays = [min(0.8, (1 + step) / (10 + step)) for step in range(1, 30)]
+    shares = [1.0, *[1 - decay for decay in decays]]
+    weights = [share * math.prod(decays[number:]) for number, share in enumerate(shares)]
+    assert math.isclose(sum(weights), 1.0)
+    expected = sum(weight * each for weight, each in zip(weights, theta, strict=True))
+    torch.testing.assert_close(state.average, expected)
+
+
+def test_without_an_average_none_is_kept() -> None:
+    state = Chains.at(torch.zeros(1, 3))
+    sghmc.update_average(state, 0.9, 1)
+    assert state.average is None
 
 
 def test_gradient_noise_over_friction_recovers_a_known_variance() -> None:

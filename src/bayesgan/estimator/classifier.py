@@ -148,11 +148,11 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         """Run the sampler, and collect both populations every ``thin`` iterations after the burn-in."""
         shape, device = self._shape, available(self.device)
         settings = self._settings(shape)
-        data = torch.from_numpy(points)
+        data = torch.from_numpy(points).to(device)
         if self.image_shape_ is not None:
             data = data.permute(0, 3, 1, 2).contiguous()
         labels = Labels(labels.indices.to(device), labels.classes.to(device), labels.number)
-        gan = BayesianGAN(settings, *pair(settings, shape, labels.number), data.to(device), seed, labels)
+        gan = BayesianGAN(settings, *pair(settings, shape, labels.number, data), data, seed, labels)
         collected: dict[int, Sample] = {}
         iterations = settings.length.iterations
         for iteration in range(1, iterations + 1):

@@ -23,7 +23,6 @@ from bayesgan.settings.names import Normalisation
 
 Shape = tuple[int, int, int]  # channels, height, width
 
-SMALLEST = 8  # pixels of a side
 WIDEST = 512  # channels
 SLOPE = 0.2  # of the leaky ReLU
 FEATURES = 256  # units of the discriminator's hidden layer

@@ -1,6 +1,8 @@
 """Layers of the networks: normalisations, noise, minibatch discrimination, and convolutions that are fast on a CPU."""
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +14,9 @@ SMALL = 4  # pixels of a side of maps that are convolved by matrix products (ben
 MANY = 2**20  # if the convolution has so many weights
 KERNELS = 32  # of minibatch discrimination
 KERNEL_DIM = 5
+GROUPS = 8  # of channels, in group norm
+PATCH = 2  # pixels of a side of a whitened patch
+FLAT = 1e-3  # added to the variances of patches: what hardly varies is noise, and stays small
 
 
 class OfBatches(nn.Module):
@@ -56,17 +61,21 @@ class BatchNorm(OfBatches):
         )
 
 
-class LayerNorm(nn.Module):
-    """Normalise each image by the mean and deviation over all of its channels and pixels, and add a bias."""
+class GroupNorm(nn.Module):
+    """Normalise each image by the mean and deviation of groups of its channels over all pixels, and add a bias.
 
-    def __init__(self, channels: int) -> None:
+    A single group is layer norm.
+    """
+
+    def __init__(self, channels: int, groups: int) -> None:
         super().__init__()
+        self.groups = math.gcd(channels, groups)
         self.bias = nn.Parameter(torch.zeros(channels))
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Normalise (n, channels, …)."""
-        bias = self.bias.view(-1, *[1] * (inputs.dim() - 2))
-        return functional.group_norm(inputs, 1) + bias
+        # A scale of ones: without any, torch cannot find the gradient of the bias.
+        return functional.group_norm(inputs, self.groups, torch.ones_like(self.bias), self.bias)
 
 
 class Bias(nn.Module):
@@ -83,9 +92,37 @@ class Bias(nn.Module):
 
 NORMALISATIONS: dict[Normalisation, Callable[[int], nn.Module]] = {
     "batch": BatchNorm,
-    "layer": LayerNorm,
+    "group": partial(GroupNorm, groups=GROUPS),
+    "layer": partial(GroupNorm, groups=1),
     "none": Bias,
 }
+
+
+class Whitening(nn.Module):
+    """Patches of 2 × 2 pixels in the directions of their principal components, each of variance one, and the negatives.
+
+    The filters are found once, from training images, and stand still: they belong to the data, not to the weights.
+    """
+
+    filters: Tensor
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.outputs = 2 * channels * PATCH**2
+        self.register_buffer("filters", torch.zeros(self.outputs, channels, PATCH, PATCH))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(n, outputs, height − 1, width − 1) for (n, channels, height, width)."""
+        return functional.conv2d(inputs, self.filters)
+
+    def fit(self, images: Tensor) -> None:
+        """Find the filters for images (n, channels, height, width) in [−1, 1]."""
+        patches = functional.unfold(images.double(), PATCH).transpose(1, 2).flatten(0, 1)
+        variances, components = torch.linalg.eigh(patches.t().cov(correction=0))
+        # The sign of a component is arbitrary: the largest entry is positive, on every machine.
+        components = components * components.gather(0, components.abs().argmax(0, keepdim=True)).sign()
+        filters = (components / (variances.clamp_min(0.0) + FLAT).sqrt()).t().flip(0)
+        self.filters = torch.cat([filters, -filters]).unflatten(1, self.filters.shape[1:]).to(images.dtype)
 
 
 class GaussianNoise(nn.Module):

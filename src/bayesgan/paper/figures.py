@@ -17,6 +17,7 @@ from bayesgan.paper import sheets
 from bayesgan.runs.run import METRICS
 from bayesgan.runs.saved import Evaluation, SavedRun
 from bayesgan.settings.compose import DRAWS
+from bayesgan.settings.methods import SAMPLED
 from bayesgan.settings.names import METHOD_TITLES, METHODS, Method
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ LINES: dict[str, dict[str, Any]] = {
     "supervised": {"color": "#009e73", "linestyle": (0, (5, 1.5, 1, 1.5)), "marker": "D"},
     "lfvi": {"color": "#56b4e9", "linestyle": (0, (2, 1.5)), "marker": "v"},
     "ensemble": {"color": "#000000", "linestyle": (0, (1, 1)), "marker": "x"},
+    "plain": {"color": "#0072b2", "linestyle": (0, (3, 2)), "marker": "P"},
+    "discriminative": {"color": "#009e73", "linestyle": (0, (1, 1)), "marker": "p"},
+    "dcgan-teacher": {"color": "#d55e00", "linestyle": (0, (1, 1)), "marker": "h"},
+    "dcgan10-consensus": {"color": "#e69f00", "linestyle": (0, (1, 1)), "marker": "X"},
 }
 # For a method that comes with several settings, from the second on.
 FURTHER_LINES: tuple[dict[str, Any], ...] = (
@@ -141,7 +146,7 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
         seen.add(method)
         label = name if len(members) == 1 else f"{name} ({len(members)} runs)"
         lines: list[tuple[Error, str, dict[str, Any]]] = [("chains_error", label, look)]
-        if method in ("bayesgan", "ensemble"):
+        if method in SAMPLED:
             lines = [("average_error", f"{label}: model average", look | AVERAGE)]
             lines += [("chains_error", f"{label}: present chains", look | CHAINS)]
         several = len(lines) > 1

@@ -33,6 +33,10 @@ DESCRIBED = {
     "lfvi": "fits a Gaussian over the weights of a GAN and averages draws from it",
     "bayesgan": "samples several GANs from their posterior and averages what they predict",
     "ensemble": "averages the GANs of BayesGAN, optimised instead of sampled",
+    "plain": "is BayesGAN without changed images, consensus, feature matching and noise on layers",
+    "discriminative": "is BayesGAN without its generators: several classifiers that learn from their consensus",
+    "dcgan-teacher": "is one GAN that learns from the moving average of its own weights, too",
+    "dcgan10-consensus": "averages ten GANs that were optimised and learn from their consensus, too",
 }
 
 

@@ -248,8 +248,9 @@ def image_gan(
     if len(labelled.indices) > 0:
         classes = images.train_labels[labelled.indices]
         labels = Labels(_tensor(labelled.indices, device), _tensor(classes, device), len(images.classes))
-    generator, discriminator = pair(settings, images.train.shape[1:], 1 if labels is None else labels.number)
-    return BayesianGAN(settings, generator, discriminator, _tensor(images.train, device), seed, labels, ranks)
+    data = _tensor(images.train, device)
+    generator, discriminator = pair(settings, images.train.shape[1:], 1 if labels is None else labels.number, data)
+    return BayesianGAN(settings, generator, discriminator, data, seed, labels, ranks)
 
 
 def _tensor(array: np.ndarray, device: torch.device) -> Tensor:

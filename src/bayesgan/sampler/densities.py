@@ -159,14 +159,16 @@ def labelled_log_likelihood(logits: Tensor, classes: Tensor, labelled_size: int,
     return rescaled(game.labelled(own, reality(logits)), labelled_size) * weight
 
 
-def consensus_labels(probabilities: Tensor) -> Tensor:
+def consensus_labels(probabilities: Tensor, confidence: float = 0.0) -> Tensor:
     r"""The labels (n_d, K) that chains of ``probabilities`` (chains, n_d, K) agree on, :math:`q \propto \bar p^\kappa`.
 
     The average is the posterior predictive of Eq. 5; κ > 1 makes it more certain, as in Berthelot et al. 2019,
-    https://arxiv.org/abs/1905.02249.
+    https://arxiv.org/abs/1905.02249. Points whose largest :math:`\bar p` is below ``confidence`` get zeros, which say
+    nothing (Sohn et al. 2020, https://arxiv.org/abs/2001.07685).
     """
-    powers = probabilities.mean(0) ** SHARPNESS
-    return powers / powers.sum(-1, keepdim=True)
+    average = probabilities.mean(0)
+    powers = average**SHARPNESS
+    return powers / powers.sum(-1, keepdim=True) * (average.amax(-1, keepdim=True) >= confidence)
 
 
 def consensus_log_likelihood(logits: Tensor, labels: Tensor, data_size: int, weight: float) -> Tensor:

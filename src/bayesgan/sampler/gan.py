@@ -83,7 +83,7 @@ class BayesianGAN:
             self._hand_over()  # Section 3: Adam first, then SGHMC
         state.iteration += 1
 
-        if self.settings.populations.generators > 0:
+        if self.settings.populations.generators > 0 and not self.batches.labels_alone(state.iteration):
             # Sample noise {z^(1), …, z^(J)}
             noise = self.batches.for_generators(state)
             # Σ_i Σ_k ∂ log p(θ_g | z^(i), θ_d^k)/∂θ_g
@@ -135,8 +135,8 @@ class BayesianGAN:
         """
         points, noise = self.batches.calibration()
         rng = stream(self.seed, f"sample/{self.state.iteration}", points.device)
-        generators = self.generator.drawn(self.state.generators.theta, rng)
-        discriminators = self.discriminator.drawn(self.state.discriminators.theta, rng)
+        generators = self.generator.drawn(self._kept("generators"), rng)
+        discriminators = self.discriminator.drawn(self._kept("discriminators"), rng)
         seeds = self.gradients.layer_seeds(rng, len(discriminators))
         rows = {
             "generators": generators,
@@ -148,6 +148,11 @@ class BayesianGAN:
             name: self.members.everyones(own, "generators" if name.startswith("generator") else "discriminators")
             for name, own in rows.items()
         }
+
+    def _kept(self, side: Side) -> Tensor:
+        """The weights that are collected: Adam leaves their moving average if there is one; a sample is a sample."""
+        chains = self.state.of(side)
+        return chains.theta if chains.average is None or self.settings.sampler.dynamics != "adam" else chains.average
 
     def gradient_noise(self) -> dict[Side, dict[str, float]]:
         """β̂/α of both populations, the mean and the largest over weights (sghmc.gradient_noise_over_friction)."""
@@ -193,7 +198,7 @@ class BayesianGAN:
 
     def _initial(self, population: Population, side: Side, streams: Streams) -> Chains:
         drawn = population.initial(self.members.count(side), streams["initial"], self.batches.dtype)
-        return Chains.at(self.members.own(drawn, side))
+        return Chains.at(self.members.own(drawn, side), averaged=self.settings.sampler.averaging > 0)
 
     def _hand_over(self) -> None:
         for side in SIDES:

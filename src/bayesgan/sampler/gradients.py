@@ -92,7 +92,11 @@ class Gradients:
                 theta_g = self.members.rows(state.generators.theta, batch.faced)
                 fakes = self.generated(state.streams, theta_g, batch.noise)
         theta_d = self.members.rows(state.discriminators.theta, batch.moving).detach().requires_grad_()
-        found = self.log_p_of_discriminators(state.streams, theta_d, fakes, batch)
+        agreed = None
+        if batch.plain is not None:
+            average = state.discriminators.average  # teaches, where there is one
+            agreed = self._agreed_on(theta_d if average is None else average, batch.plain)
+        found = self.log_p_of_discriminators(state.streams, theta_d, fakes, batch, agreed)
         return _gradient(found, theta_d, batch.moving)
 
     def generated(self, streams: Streams, theta_g: Tensor, noise: Tensor) -> Tensor:
@@ -128,32 +132,42 @@ class Gradients:
         return self._joined(log_p, prior, (1, 3), members.everyone.discriminators)
 
     def log_p_of_discriminators(
-        self, streams: Streams, theta_d: Tensor, fakes: Tensor | None, batch: DiscriminatorBatch
+        self,
+        streams: Streams,
+        theta_d: Tensor,
+        fakes: Tensor | None,
+        batch: DiscriminatorBatch,
+        agreed: Tensor | None = None,
     ) -> LogDensities:
         """log p(θ_d | X, θ_g) of every discriminator: Eq. 2 or 4 joined over noise batches and generators.
 
-        Without ``fakes`` there are only labels.
+        Without ``fakes`` there are only labels: those that are known, and for a consensus those that all chains
+        together give to unlabelled points, ``agreed`` (n_d, K), by default what the chains say of the points as each
+        sees them.
         """
-        densities, real, labelled = self.settings.densities, batch.real, batch.labelled
+        densities, labelled = self.settings.densities, batch.labelled
         weights = self.discriminator.drawn(theta_d, streams["weights"])
         prior = self.discriminator.log_p(theta_d, densities.prior_variance).view(self.members.groups, -1, 1, 1)
-        # Real, generated and labelled points are three batches: normalised together with the labelled ones, which come
-        # back in every iteration, real points soon look generated without them (docs/choices.md).
-        points = [] if fakes is None or real is None else [real, self._facing(fakes, prior.shape[1])]
-        points += [] if labelled is None else [labelled[0]]
-        outputs = self.discriminator.of_batches(weights, points, self.layer_seeds(streams["layers"], len(weights)))
-        logits = [each[..., : self.classes] for each in outputs]
+        # Real, generated and labelled points are batches of their own: normalised together with the labelled ones,
+        # which come back in every iteration, real points soon look generated without them (docs/choices.md).
+        facing = None if fakes is None else self._facing(fakes, prior.shape[1])
+        points = {"real": batch.real, "fake": facing, "labelled": None if labelled is None else labelled[0]}
+        there = {name: each for name, each in points.items() if each is not None}
+        seeds = self.layer_seeds(streams["layers"], len(weights))
+        outputs = self.discriminator.of_batches(weights, list(there.values()), seeds)
+        logits = {name: each[..., : self.classes] for name, each in zip(there, outputs, strict=True)}
         log_p = prior
-        if fakes is not None:
-            is_real, is_fake = reality(logits[0]).view(*prior.shape, -1), reality(self._by_generator(logits[1]))
+        if facing is not None:
+            is_real = reality(logits["real"]).view(*prior.shape, -1)
+            is_fake = reality(self._by_generator(logits["fake"]))
             log_p = discriminator_log_posterior(is_real, is_fake, prior, self.size, self.game)
-            if batch.consensus > 0:
-                labels = self._agreed(logits[0], weights, batch.plain)
-                agreement = consensus_log_likelihood(logits[0], labels, self.size, batch.consensus)
-                log_p = log_p + agreement.view(prior.shape)
+        if batch.consensus > 0:
+            labels = self._agreed(logits["real"]) if agreed is None else agreed
+            agreement = consensus_log_likelihood(logits["real"], labels, self.size, batch.consensus)
+            log_p = log_p + agreement.view(prior.shape)
         if labelled is not None:
             weight = self.size / self.labelled_size if densities.label_weight is None else densities.label_weight
-            known = labelled_log_likelihood(logits[-1], labelled[1], self.labelled_size, weight, self.game)
+            known = labelled_log_likelihood(logits["labelled"], labelled[1], self.labelled_size, weight, self.game)
             log_p = log_p + known.view(prior.shape)
         return self._joined(log_p, prior, (2, 3), self.members.everyone.generators)
 
@@ -178,10 +192,15 @@ class Gradients:
         return features.view(self.members.groups, -1, 1, 1, *features.shape[1:])
 
     @torch.no_grad()
-    def _agreed(self, logits: Tensor, weights: Tensor, plain: Tensor | None) -> Tensor:
-        """The labels that all chains together give to the points of the ``logits``, or to them as they are."""
-        said = logits if plain is None else self.discriminator(weights, plain)[..., : self.classes]
-        return consensus_labels(self.members.everyones(said.softmax(-1), "discriminators"))
+    def _agreed_on(self, theta_d: Tensor, points: Tensor) -> Tensor:
+        """The labels that all chains together give to ``points``, without noise on layers."""
+        return self._agreed(self.discriminator(theta_d, points)[..., : self.classes])
+
+    @torch.no_grad()
+    def _agreed(self, logits: Tensor) -> Tensor:
+        """The labels that all chains of ``logits`` (chains here, n_d, K) together give to their points."""
+        said = self.members.everyones(logits.softmax(-1), "discriminators")
+        return consensus_labels(said, self.settings.densities.confidence)
 
     def layer_seeds(self, rng: torch.Generator, chains: int) -> Tensor | None:
         """Seeds, drawn from ``rng``, of the noise on the layers of so many discriminators here; None without it."""

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.rng import stream
-from bayesgan.data.augment import CHANGES, jittered
+from bayesgan.data.augment import CHANGES, Strengths, augmented
 from bayesgan.data.pixels import as_numbers
 from bayesgan.sampler.distributed import ALL, Chosen, Members, rows_of
 from bayesgan.sampler.state import State, Streams
@@ -39,7 +39,7 @@ class GeneratorBatch:
 
 @dataclass(frozen=True)
 class DiscriminatorBatch:
-    """The draws for one stochastic gradient of the discriminators; without generators there are only labels."""
+    """The draws for one stochastic gradient of the discriminators; where labels alone teach, there is only their part."""
 
     moving: slice  # of the discriminators of each group
     indices: Tensor  # (moving discriminators on all ranks, n_d) of the real points
@@ -63,16 +63,16 @@ class MiniBatches:
     """
 
     def __init__(self, settings: Settings, data: Tensor, labels: Labels | None, seed: int, members: Members) -> None:
-        if settings.batches.jitter > 0 and data.dim() != IMAGES:
-            raise BayesganError("Only images can be turned and moved: set jitter to 0.")
+        batches = settings.batches
+        self._strengths = Strengths(batches.jitter, batches.brightness, batches.cut, batches.flip)
+        if any(self._strengths) and data.dim() != IMAGES:
+            raise BayesganError("Only images can be changed: set jitter, brightness and cut to 0 and flip to false.")
         self.settings = settings
         self.data = data
         self.size = len(data)  # N
         self.labels = labels
         self.members = members
-        # Without labels there is one class; without generators unlabelled points are not looked at.
-        plays = labels is not None and settings.populations.generators > 0
-        self.consensus = settings.densities.consensus if plays else 0.0
+        self.consensus = 0.0 if labels is None else settings.densities.consensus  # without labels there is one class
         self._subsets = self._draw_subsets(stream(seed, "subsets", data.device))
         self._calibration = self._draw_calibration(stream(seed, "calibration", data.device))
 
@@ -91,21 +91,40 @@ class MiniBatches:
             real = self.augmented(streams, self.indices(streams, faced, "noise"))
         return GeneratorBatch(moving, faced, noise, real)
 
+    def labels_alone(self, iteration: int) -> bool:
+        """Whether labels alone teach in this iteration: there is nothing else, or it is one of the first."""
+        nothing_else = self.settings.populations.generators == 0 and self.consensus == 0
+        return nothing_else or 0 < iteration <= self._first
+
     def for_discriminators(self, state: State, everybody: bool = False) -> DiscriminatorBatch:
         """Noise for the generators that are faced, and n_d points x with n_s labels for each that moves."""
         settings, streams = self.settings, state.streams
         moving = ALL if everybody else self.moving("discriminators", state.iteration)
         indices = self.indices(streams, moving)
-        if settings.populations.generators == 0:
-            return DiscriminatorBatch(moving, indices, labelled=self.labelled(streams, moving))
-        faced = self.faced("generators", streams)
-        noise, real, plain = self.noise(streams, faced), self.augmented(streams, indices), None
+        if self.labels_alone(state.iteration):
+            return DiscriminatorBatch(moving, indices[:, :0], labelled=self.labelled(streams, moving))
+        faced, noise, plain = None, None, None
+        if settings.populations.generators > 0:
+            faced = self.faced("generators", streams)
+            noise = self.noise(streams, faced)
+        real = self.augmented(streams, indices)
         if self.consensus > 0 and settings.densities.consensus_on == "plain":
             plain = self.points(self.members.own(indices, "discriminators"))
         labelled = self.labelled(streams, moving)
-        # From the start to the middle of the burn-in; what is sampled after it stands still.
-        share = min(1.0, 2 * state.iteration / max(1, settings.length.burn_in))
-        return DiscriminatorBatch(moving, indices, faced, noise, real, plain, labelled, self.consensus * share)
+        return DiscriminatorBatch(
+            moving, indices, faced, noise, real, plain, labelled, self.consensus * self._share(state.iteration)
+        )
+
+    @property
+    def _first(self) -> int:
+        """The iterations in which labels alone teach."""
+        share = 0.0 if self.labels is None else self.settings.densities.labels_first
+        return round(share * self.settings.length.burn_in)
+
+    def _share(self, iteration: int) -> float:
+        """Of the consensus: it grows in half of what is left of the burn-in; what is sampled stands still."""
+        grows = (self.settings.length.burn_in - self._first) / 2
+        return min(1.0, max(0.0, (iteration - self._first) / max(0.5, grows)))
 
     # Chains
 
@@ -171,13 +190,13 @@ class MiniBatches:
         return points if points.is_floating_point() else as_numbers(points)
 
     def augmented(self, streams: Streams, indices: Tensor) -> Tensor:
-        """The data at ``indices`` (discriminators on all ranks, n) as those here see them this time (``jitter``)."""
-        points, strength = self.points(self.members.own(indices, "discriminators")), self.settings.batches.jitter
-        if strength == 0:
+        """The data at ``indices`` (discriminators on all ranks, n) as those here see them this time."""
+        points = self.points(self.members.own(indices, "discriminators"))
+        if not any(self._strengths):
             return points
         rng = streams["jitter"]
-        changes = 2.0 * torch.rand(*indices.shape, CHANGES, generator=rng, device=rng.device) - 1.0
-        return jittered(points, self.members.own(changes, "discriminators"), strength)
+        changes = torch.rand(*indices.shape, CHANGES, generator=rng, device=rng.device)
+        return augmented(points, self.members.own(changes, "discriminators"), self._strengths)
 
     def calibration(self) -> tuple[Tensor, Tensor]:
         """Points (discriminators here, n, *point) and noise (generators here, n, noise_dim): always the same ones.

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.networks.layers import GaussianNoise, OfBatches
+from bayesgan.networks.layers import GaussianNoise, OfBatches, Whitening
 from bayesgan.sampler.densities import log_prior
 
 
@@ -52,8 +52,8 @@ class Population:
 
     ``theta`` is (chains, weights) and belongs to the caller; this class only knows how a row of it becomes the named
     parameters of ``network``, whose own weights are never used. Statistics of normalisations
-    (:class:`bayesgan.networks.layers.OfBatches`) have a row of a flat tensor for each chain too. Other buffers are
-    constants that all chains share.
+    (:class:`bayesgan.networks.layers.OfBatches`) and of the data (:class:`bayesgan.networks.layers.Whitening`) have a
+    row of a flat tensor for each chain too. Other buffers are constants that all chains share.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -64,7 +64,7 @@ class Population:
         statistics = {
             f"{name}.{each}".removeprefix(".")
             for name, part in network.named_modules()
-            if isinstance(part, OfBatches)
+            if isinstance(part, OfBatches | Whitening)
             for each, _ in part.named_buffers(recurse=False)
         }
         self._buffer_names = [name for name, _ in network.named_buffers() if name in statistics]
@@ -78,6 +78,7 @@ class Population:
         self._of_batches = [part for part in self._network.modules() if isinstance(part, OfBatches)]
         self.weights = sum(shape.numel() for shape in self._shapes)
         self.buffers = sum(shape.numel() for shape in self._buffer_shapes)
+        self._of_data = self._statistics_of_data(network)
 
     @property
     def noisy(self) -> bool:
@@ -99,7 +100,7 @@ class Population:
             named = dict(zip(self._names, views, strict=True))
             return torch.vmap(lambda own, x: functional_call(self._network, own | constants, (x,)))(named, inputs)
         if statistics is None:
-            return self._each(views, inputs, theta.new_zeros(len(theta), self.buffers), training=True, seeds=seeds)
+            return self._each(views, inputs, self._blank(theta), training=True, seeds=seeds)
         return self._each(views, inputs, statistics, training=False)
 
     def of_batches(self, theta: Tensor, batches: Sequence[Tensor], seeds: Tensor | None = None) -> tuple[Tensor, ...]:
@@ -117,10 +118,25 @@ class Population:
 
     def statistics(self, theta: Tensor, inputs: Tensor, seeds: Tensor | None = None) -> Tensor:
         """The statistics (chains, buffers) of ``inputs`` (chains, n, …), seen as one batch."""
-        found = theta.new_zeros(len(theta), self.buffers)  # not empty: what it holds enters with weight 0, NaN too
+        found = self._blank(theta)
         if found.numel() > 0:
             self._each(_views(theta, self._shapes, apart=True), inputs, found, training=True, seeds=seeds)
         return found
+
+    def _statistics_of_data(self, network: nn.Module) -> Tensor:
+        """A row of statistics, of which those of the data are known and the others are 0."""
+        row = torch.zeros(1, self.buffers)
+        parts = dict(
+            zip(self._buffer_names, unflattened(row, self._buffer_shapes) if self.buffers else (), strict=True)
+        )
+        for name, part in network.named_modules():
+            if isinstance(part, Whitening) and not part.filters.is_meta:
+                parts[f"{name}.filters"].copy_(part.filters)
+        return row
+
+    def _blank(self, theta: Tensor) -> Tensor:
+        """Statistics (chains, buffers) before a batch is seen; what they hold enters with weight 0, NaN too."""
+        return self._of_data.to(theta).repeat(len(theta), 1)
 
     def _each(
         self,

@@ -30,6 +30,9 @@ from torch.optim.adam import adam
 from bayesgan.base.errors import BayesganError
 from bayesgan.settings.names import Dynamics, Schedule
 
+WARM_UP = 0.1  # of all iterations, in which linear steps rise
+YOUNG = 10  # steps: a moving average over fewer of them is of all there are
+
 
 class Adam(NamedTuple):
     """The settings of the burn-in. ``epsilon`` is added to the root mean square gradient of one data point."""
@@ -54,18 +57,21 @@ class Chains:
     second_moment: Tensor
     adam_steps: Tensor  # (chains,)
     preconditioner: Tensor | None = None  # M^{-1/2}, None where M = 1
+    average: Tensor | None = None  # of the weights along the way, moving; None where it is not kept
 
     @classmethod
-    def at(cls, theta: Tensor) -> "Chains":
+    def at(cls, theta: Tensor, averaged: bool = False) -> "Chains":
         """At rest at ``theta``."""
-        steps = torch.zeros(len(theta), device=theta.device)
-        return cls(theta, torch.zeros_like(theta), torch.zeros_like(theta), steps)
+        steps, average = torch.zeros(len(theta), device=theta.device), theta.clone() if averaged else None
+        return cls(theta, torch.zeros_like(theta), torch.zeros_like(theta), steps, average=average)
 
     def rows(self, chosen: slice) -> "Chains":
         """Some of the chains, as views: what moves them moves the population."""
-        preconditioner = None if self.preconditioner is None else self.preconditioner[chosen]
+        preconditioner, average = (
+            None if each is None else each[chosen] for each in (self.preconditioner, self.average)
+        )
         moments = self.momentum[chosen], self.second_moment[chosen]
-        return Chains(self.theta[chosen], *moments, self.adam_steps[chosen], preconditioner)
+        return Chains(self.theta[chosen], *moments, self.adam_steps[chosen], preconditioner, average)
 
 
 def adam_step(chains: Chains, gradient: Tensor, settings: Adam) -> None:
@@ -91,6 +97,15 @@ def adam_step(chains: Chains, gradient: Tensor, settings: Adam) -> None:
         maximize=True,
     )
     chains.adam_steps.fill_(steps)
+
+
+def update_average(chains: Chains, decay: float, step: int) -> None:
+    r"""Let the average follow the weights, :math:`\bar\theta \leftarrow \beta\bar\theta + (1-\beta)\theta`.
+
+    At the start β is smaller, (1 + step)/(10 + step): the first weights are soon forgotten.
+    """
+    if chains.average is not None:
+        chains.average.lerp_(chains.theta, 1.0 - min(decay, (1 + step) / (YOUNG + step)))
 
 
 def _correction(chains: Chains, beta: float) -> Tensor:
@@ -185,14 +200,17 @@ def step_size(schedule: Schedule, gamma: float, data_size: int, seen: int, progr
     - ``per-datum``: γ/d, d the number of unique data points seen so far (Section 3), so γ/N in the limit;
     - ``constant``: γ/N;
     - ``cyclical``: γ/N times ½(1 + cos π r), r the position within one of ``cycles`` equal cycles
-      (Zhang et al. 2020, https://arxiv.org/abs/1902.03932).
+      (Zhang et al. 2020, https://arxiv.org/abs/1902.03932);
+    - ``linear``: γ/N times a factor that rises from 0 to 1 in the first tenth and falls back to 0 in the rest.
 
-    ``progress`` is the share of the sampling iterations already done, in [0, 1).
+    ``progress`` is the share of the sampling iterations already done, in [0, 1); ``linear``: of all iterations.
     """
     if schedule == "per-datum":
         return gamma / seen
     if schedule == "constant":
         return gamma / data_size
+    if schedule == "linear":
+        return gamma / data_size * min(progress / WARM_UP, (1.0 - progress) / (1.0 - WARM_UP))
     return gamma / data_size * 0.5 * (1.0 + math.cos(math.pi * (progress * cycles % 1.0)))
 
 

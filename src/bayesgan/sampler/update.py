@@ -49,11 +49,12 @@ class Update:
                 sghmc.adam_step(part, slope, self._adam(state.iteration))
             if self.clip is not None:
                 part.theta.clamp_(-self.clip, self.clip)
+            sghmc.update_average(part, sampler.averaging, state.iteration)
 
     def hand_over(self, state: State) -> None:
         """End the burn-in of all chains."""
         if self.settings.sampler.dynamics != "adam":
-            sghmc.hand_over(state.of(self.side), self.settings.sampler.dynamics, self._adam())
+            sghmc.hand_over(state.of(self.side), self.settings.sampler.dynamics, self._adam(state.iteration))
 
     def step_size(self, state: State) -> float:
         """η of an iteration of SGHMC: with the schedule γ/d, d is the number of unique real points seen so far."""
@@ -69,15 +70,18 @@ class Update:
         return iteration > self.settings.length.burn_in and self.settings.sampler.dynamics != "adam"
 
     def _adam(self, iteration: int = 0) -> sghmc.Adam:
-        """Adam's settings; after the burn-in its rate may follow the schedule."""
+        """Adam's settings; its rate may follow the schedule, a cyclical one after the burn-in."""
         sampler, pace = self.settings.sampler, 1.0
-        if iteration > self.settings.length.burn_in and sampler.schedule == "cyclical":
-            pace = sghmc.step_size("cyclical", 1.0, 1, 1, self._progress(iteration), sampler.cycles)
+        falls = iteration > self.settings.length.burn_in and sampler.schedule == "cyclical"
+        if falls or (iteration > 0 and sampler.schedule == "linear"):
+            pace = sghmc.step_size(sampler.schedule, 1.0, 1, 1, self._progress(iteration), sampler.cycles)
         return sghmc.Adam(sampler.rate(self.side) * pace, sampler.adam_betas, sampler.epsilon, self.size)
 
     def _progress(self, iteration: int) -> float:
-        """The share of the iterations after the burn-in that is done."""
+        """The share of the iterations that is done: of those after the burn-in, or of all for linear steps."""
         length = self.settings.length
+        if self.settings.sampler.schedule == "linear":
+            return (iteration - 0.5) / length.iterations
         return (iteration - length.burn_in - 1) / max(1, length.iterations - length.burn_in)
 
     def _parts(self, chains: Chains, gradient: Gradient, seeds: Tensor) -> Iterator[tuple[Chains, Tensor, Tensor]]:

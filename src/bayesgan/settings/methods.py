@@ -32,13 +32,15 @@ WASSERSTEIN: Values = {
     "discriminator_rate": 1e-3,
 }
 
-# Classifiers: Adam's last weights are the only sample.
+# Classifiers: Adam's last weights, or their moving average, are the only sample.
 OPTIMISED: Values = POINT_ESTIMATE | {
     "dynamics": "adam",
     "label_weight": None,  # the three means count alike
     "consensus": 0.0,
     "consensus_on": "augmented",  # the default: without a consensus it says nothing
 }
+
+TAUGHT: Values = {"consensus": 1.0, "consensus_on": "plain"}
 
 METHOD_VALUES: dict[Method, Values] = {
     "bayesgan": {},
@@ -51,8 +53,27 @@ METHOD_VALUES: dict[Method, Values] = {
     "lfvi": {name: value for name, value in OPTIMISED.items() if name != "prior_variance"} | {"family": "mean-field"},
     # The chains of the Bayesian GAN without what makes them samples of a posterior: what does sampling add?
     "ensemble": {"temperature": 0.0, "prior_variance": None},
+    # The Bayesian GAN with nothing that is not in the paper.
+    "plain": {
+        "jitter": 0.0,
+        "brightness": 0.0,
+        "cut": 0.0,
+        "flip": False,
+        "consensus": 0.0,
+        "consensus_on": "augmented",
+        "labels_first": 0.0,
+        "averaging": 0.0,
+        "feature_matching": False,
+        "layer_noise": 0.0,
+    },
+    # The same committee, teacher and augmentation without generators: is the GAN worth anything?
+    "discriminative": {"generators": 0, "coupling": "algorithm1"},
+    # What is not in the paper is given to its baselines, too.
+    "dcgan-teacher": OPTIMISED | TAUGHT,
+    "dcgan10-consensus": OPTIMISED | {"generators": 10, "discriminators": 10, "coupling": "pairs"} | TAUGHT,
 }
-SAMPLED: tuple[Method, ...] = ("bayesgan", "ensemble")  # whose chains are collected along their way
+# Whose chains are collected along their way.
+SAMPLED: tuple[Method, ...] = ("bayesgan", "ensemble", "plain", "discriminative")
 
 SYNTHETIC_VALUES: dict[SyntheticMethod, Values] = {
     "bayesgan": {},

@@ -12,10 +12,23 @@ Marginal = Literal["sum", "mean", "density"]
 LabelTerm = Literal["joint", "class"]
 View = Literal["augmented", "plain"]
 Dynamics = Literal["plain", "frozen", "running", "adam"]
-Schedule = Literal["per-datum", "constant", "cyclical"]
-Normalisation = Literal["batch", "layer", "none"]
+Schedule = Literal["per-datum", "constant", "cyclical", "linear"]
+Architecture = Literal["whitened", "dcgan"]
+Normalisation = Literal["batch", "group", "layer", "none"]
 
-Method = Literal["bayesgan", "dcgan", "wdcgan", "dcgan10", "supervised", "lfvi", "ensemble"]
+Method = Literal[
+    "bayesgan",
+    "dcgan",
+    "wdcgan",
+    "dcgan10",
+    "supervised",
+    "lfvi",
+    "ensemble",
+    "plain",  # this one and those below say what the parts are worth that the paper does not have
+    "discriminative",
+    "dcgan-teacher",
+    "dcgan10-consensus",
+]
 METHODS: tuple[Method, ...] = get_args(Method)
 SyntheticMethod = Literal["ml-gan", "wgan", "bayesgan"]
 SYNTHETIC_METHODS: tuple[SyntheticMethod, ...] = get_args(SyntheticMethod)
@@ -29,6 +42,10 @@ METHOD_TITLES: dict[str, str] = {
     "lfvi": "LFVI-GAN",
     "bayesgan": "BayesGAN",
     "ensemble": "Ensemble",
+    "plain": "Plain BayesGAN",
+    "discriminative": "Discriminative",
+    "dcgan-teacher": "DCGAN, own teacher",
+    "dcgan10-consensus": "DCGAN-10, consensus",
 }
 
 PresetName = Literal["paper", "fast"]

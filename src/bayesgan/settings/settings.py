@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.settings.names import (
+    Architecture,
     Coupling,
     Dynamics,
     Family,
@@ -27,6 +28,7 @@ Whole = Annotated[int, Field(ge=0, le=10**9)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
 MOST = 10_000  # networks of a kind
@@ -82,6 +84,8 @@ class Densities(Group):
     label_weight: Positive | None = 1.0  # times each label counts, 1 in Eq. 4; None: N/N_s times
     consensus: NotNegative = 0.0  # times each unlabelled point counts with the label that all chains together give it
     consensus_on: View = "augmented"  # what they label: a point as each sees it, or as it is, without noise on layers
+    confidence: Share = 0.0  # of the label that they give; points with less do not count
+    labels_first: Share = 0.0  # of the burn-in, in which labels alone teach: no unlabelled points, no generators
     feature_matching: bool = False  # the generators match the mean features of real points
 
 
@@ -94,6 +98,9 @@ class Batches(Group):
     label_batch: Count = 100  # labelled points, for each discriminator: all of them if they are fewer
     jitter: NotNegative = 0.0  # how far real images are turned, stretched and moved each time they are seen: up to 15°,
     # 10 % and a fourteenth of a side with 1
+    brightness: Share = 0.0  # how much brighter or darker they become, of half the range, and how much more contrast
+    cut: Share = 0.0  # side of a square, as a share of the image's, that half of them lose
+    flip: bool = False  # half of them are mirrored
 
 
 class Sampler(Group):
@@ -107,9 +114,10 @@ class Sampler(Group):
     friction: Fraction = 0.5  # α
     temperature: NotNegative = 1.0  # T
     step_ratio: Positive = 0.5  # γ = step_ratio × α × Adam's rate; 1 goes on at Adam's pace
-    schedule: Schedule = "per-datum"  # of the steps after the burn-in; of Adam's too where that is "cyclical"
+    schedule: Schedule = "per-datum"  # of the steps after the burn-in; of Adam's too where it is cyclical or linear
     cycles: Count = 4  # of the cyclical schedule
     discriminator_steps: Count = 1  # updates of the discriminators for each update of the generators
+    averaging: Decay = 0.0  # of each chain's moving average of weights: what teaches, and what Adam leaves; 0: none
     clip: Positive | None = None  # bound on every discriminator weight (Wasserstein)
 
     def rate(self, side: Side) -> float:
@@ -143,12 +151,13 @@ class VectorNetworks(Networks):
 
 
 class ImageNetworks(Networks):
-    """The DCGAN pair and its tricks."""
+    """The pair and, for DCGAN's, its tricks."""
 
+    architecture: Architecture = "dcgan"
     noise_dim: Count = 100
-    generator_width: Count = 64  # channels of the widest map; deeper ones have twice as many each
+    generator_width: Count = 64  # channels of the largest maps; deeper ones have twice as many each, up to a limit
     discriminator_width: Count = 96
-    features: Count = 256  # units of the discriminator's hidden layer, which feature matching compares
+    features: Count = 256  # units of DCGAN's hidden layer, which feature matching compares
     normalisation: Normalisation = "batch"
     minibatch_discrimination: bool = False
     feature_normalisation: bool = False
@@ -276,3 +285,14 @@ class ImageSettings(Settings):
     about: ClassVar[str] = " for images"
 
     networks: ImageNetworks = ImageNetworks()
+
+    @model_validator(mode="after")
+    def _tricks_are_of_dcgan(self) -> Self:
+        chosen = self.networks
+        tricks = chosen.minibatch_discrimination or chosen.feature_normalisation or chosen.layer_noise > 0
+        if chosen.architecture != "dcgan" and tricks:
+            raise BayesganError(
+                "Minibatch discrimination, feature normalisation and noise on layers are for the networks of DCGAN: "
+                "set architecture to dcgan, or leave them out."
+            )
+        return self
