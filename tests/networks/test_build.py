@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from bayesgan.base.errors import BayesganError
+from bayesgan.networks import whitened
 from bayesgan.networks.build import pair
 from bayesgan.networks.dcgan import Discriminator, Generator
-from bayesgan.networks import whitened
 from bayesgan.networks.layers import GaussianNoise, GroupNorm, MinibatchDiscrimination
 from bayesgan.sampler.population import Population
 from bayesgan.settings.settings import ImageSettings, Settings, VectorSettings

@@ -43,15 +43,15 @@ def _pair(settings: Settings, shape: tuple[int, ...], classes: int) -> tuple[nn.
     channels, height, width = shape
     if min(height, width) < SMALLEST:
         raise BayesganError(f"Images of {height}×{width} pixels are too small: both sides need {SMALLEST} or more.")
-    chosen, size = settings.networks, (channels, height, width)
+    chosen, picture = settings.networks, (channels, height, width)
     noise_dim, normalisation = chosen.noise_dim, chosen.normalisation
     if chosen.architecture == "whitened":
         return (
-            whitened.Generator(noise_dim, size, chosen.generator_width, normalisation),
-            whitened.Discriminator(size, classes, chosen.discriminator_width, normalisation),
+            whitened.Generator(noise_dim, picture, chosen.generator_width, normalisation),
+            whitened.Discriminator(picture, classes, chosen.discriminator_width, normalisation),
         )
-    return dcgan.Generator(noise_dim, size, chosen.generator_width, normalisation), dcgan.Discriminator(
-        size,
+    return dcgan.Generator(noise_dim, picture, chosen.generator_width, normalisation), dcgan.Discriminator(
+        picture,
         classes=classes,
         width=chosen.discriminator_width,
         normalisation=normalisation,

@@ -7,6 +7,7 @@ As in :mod:`bayesgan.networks.dcgan` a discriminator returns (n, K + F): K class
 """
 
 import math
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -64,7 +65,8 @@ class Generator(nn.Module):
         super().__init__()
         self.sizes = [shape[1:]]
         for _ in range(blocks(*shape[1:])):
-            self.sizes.insert(0, tuple((side + 1) // 2 for side in self.sizes[0]))
+            height, width_of_map = self.sizes[0]
+            self.sizes.insert(0, ((height + 1) // 2, (width_of_map + 1) // 2))
         widths = [width * min(DEEP, 2**steps) for steps in range(len(self.sizes))][::-1]
         normalise = NORMALISATIONS[normalisation]
         self.top = (widths[0], *self.sizes[0])
@@ -72,7 +74,7 @@ class Generator(nn.Module):
         self.start = nn.Sequential(normalise(widths[0]), nn.GELU())
         self.steps = nn.ModuleList(
             nn.Sequential(nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), normalise(outputs), nn.GELU())
-            for inputs, outputs in zip(widths[:-1], widths[1:], strict=True)
+            for inputs, outputs in pairwise(widths)
         )
         self.picture = nn.Conv2d(width, shape[0], 3, padding=1)
 

@@ -39,7 +39,7 @@ class GeneratorBatch:
 
 @dataclass(frozen=True)
 class DiscriminatorBatch:
-    """The draws for one stochastic gradient of the discriminators; where labels alone teach, there is only their part."""
+    """The draws for one stochastic gradient of the discriminators; where labels alone teach, there are no others."""
 
     moving: slice  # of the discriminators of each group
     indices: Tensor  # (moving discriminators on all ranks, n_d) of the real points
