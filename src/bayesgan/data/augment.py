@@ -1,4 +1,4 @@
-"""Show images a little changed: turned, stretched, slanted, moved, mirrored, brighter or darker, with a part cut out."""
+"""Show images a little changed: turned, stretched, slanted, moved, mirrored, brighter or darker, a part cut out."""
 
 import math
 from typing import NamedTuple
