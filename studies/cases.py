@@ -12,6 +12,16 @@ Cases = dict[str, tuple[Method, Values]]
 
 EVERY = 250  # iterations between evaluations
 NETWORKS: Values = {
+    "architecture": "dcgan",
+    "schedule": "per-datum",
+    "brightness": 0.0,
+    "cut": 0.0,
+    "flip": False,
+    "averaging": 0.0,
+    "labels_first": 0.0,
+    "feature_matching": False,
+    "layer_noise": 0.0,
+    "discriminator_steps": 1,
     "normalisation": "batch",
     "features": 256,
     "generator_rate": 1e-3,

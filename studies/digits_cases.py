@@ -10,6 +10,7 @@ LABELS = 50
 # The preset `fast` as it was before it had smaller batches, jitter and a consensus
 NETWORKS: Values = of_width(32) | {"iterations": 1000}
 PAIRS: Values = NETWORKS | POSTERIOR | {"schedule": "per-datum", "burn_in": 600, "thin": 50}
+OF_OTHERS = ("generator_rate", "discriminator_rate", "adam_betas", "epsilon", "discriminator_steps", "feature_matching")
 MATCHING: Values = {"feature_matching": True, "layer_noise": 0.3}
 LONGER: Values = {"iterations": 2000, "burn_in": 1200, "thin": 100}
 
@@ -56,7 +57,7 @@ CASES: Cases = {
     "supervised, noise 0.3 on layers": ("supervised", NETWORKS | {"layer_noise": 0.3}),
     "W-DCGAN": (
         "wdcgan",
-        {name: NETWORKS[name] for name in NETWORKS if name.endswith(("width", "batch", "iterations", "jitter"))},
+        {name: value for name, value in NETWORKS.items() if name not in OF_OTHERS},
     ),
     "LFVI-GAN": ("lfvi", NETWORKS),
     "4 pairs, temperature 0.1": ("bayesgan", PAIRS | {"temperature": 0.1}),

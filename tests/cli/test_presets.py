@@ -13,6 +13,10 @@ def test_presets_are_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(printed) == {"paper", "fast"}
     assert printed["paper"]["bayesgan on mnist"]["populations"]["generators"] == 10
     assert "layer_noise" in printed["paper"]["dcgan"]
+    sizes = printed["fast"].pop("networks of bayesgan")
     assert printed["fast"] == json.loads(json.dumps(described("fast")))
+    assert list(sizes["mnist, 20 labels"]["discriminator"]) == ["width", "depth", "weights", "flops"]
+    assert printed["paper"]["networks of bayesgan"]["mnist, 20 labels"]["generator"]["width"] == 64
+    assert sizes["celeba, 1000 labels"]["iteration_flops"] > sizes["digits, 20 labels"]["iteration_flops"]
     assert list(json.loads(bayesgan(capsys, "presets", "fast").output)) == ["fast"]
     assert "'slow' is not a preset" in refused(capsys, "presets", "slow")

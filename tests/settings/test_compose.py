@@ -29,8 +29,9 @@ def test_every_method_on_every_data_set_collects_something(
 
 @pytest.mark.parametrize(("preset", "method", "dataset"), every_combination())
 def test_given_values_win(preset: PresetName, method: Method, dataset: ImageSetName) -> None:
-    given = {"prior_variance": 3.5, "label_weight": 7.0, "real_batch": 9, "discriminator_width": 5, "layer_noise": 0.25}
+    given: dict[str, Any] = {"prior_variance": 3.5, "label_weight": 7.0, "real_batch": 9, "discriminator_width": 5, "layer_noise": 0.25}
     given |= {"iterations": 50, "burn_in": 11, "thin": 13, "clip": 0.5, "minibatch_discrimination": True}
+    given |= {"architecture": "dcgan"}
     settings = image_settings(preset, method, dataset, **given)
     assert chosen(settings, given) == given
 

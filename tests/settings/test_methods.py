@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bayesgan.data.names import IMAGE_SETS, ImageSetName
 from bayesgan.settings.compose import image_settings
 from bayesgan.settings.methods import SYNTHETIC_VALUES, synthetic_settings
 from bayesgan.settings.names import PRESETS, SYNTHETIC_METHODS, Method, PresetName
@@ -62,3 +63,30 @@ def test_synthetic_methods_but_the_bayesian_gan_have_one_network_a_side_and_adam
             assert (settings.populations.generators, settings.length.burn_in) == (1, 500)
             assert settings.densities.prior_variance is None
     assert synthetic_settings("wgan").sampler.clip is not None
+
+
+@pytest.mark.parametrize("dataset", IMAGE_SETS)
+def test_plain_has_nothing_that_the_paper_has_not(dataset: ImageSetName) -> None:
+    settings = image_settings("fast", "plain", dataset)
+    batches, densities = settings.batches, settings.densities
+    assert (batches.jitter, batches.brightness, batches.cut, batches.flip) == (0.0, 0.0, 0.0, False)
+    assert (densities.consensus, densities.feature_matching, settings.networks.layer_noise) == (0.0, False, 0.0)
+    assert (settings.length.labels_first, settings.length.averaging) == (0.0, 0.0)
+    assert settings.populations == image_settings("fast", "bayesgan", dataset).populations
+
+
+@pytest.mark.parametrize("dataset", IMAGE_SETS)
+def test_discriminative_is_the_bayesian_gan_without_generators(dataset: ImageSetName) -> None:
+    ours, bayesgan = (image_settings("fast", method, dataset).flat() for method in ("discriminative", "bayesgan"))
+    differ = {name: value for name, value in ours.items() if value != bayesgan[name]}
+    assert differ == {"generators": 0, "coupling": "algorithm1"}
+
+
+@pytest.mark.parametrize("dataset", IMAGE_SETS)
+def test_baselines_with_a_teacher_are_the_baselines_with_a_consensus(dataset: ImageSetName) -> None:
+    for name, baseline, networks in (("dcgan-teacher", "dcgan", 1), ("dcgan10-consensus", "dcgan10", 10)):
+        ours, theirs = (image_settings("fast", each, dataset).flat() for each in (name, baseline))
+        assert (ours["generators"], ours["discriminators"]) == (networks, networks)
+        differ = {each: value for each, value in ours.items() if value != theirs[each]}
+        assert differ.keys() - {"data_share"} == {"consensus", "consensus_on"}
+        assert ours["averaging"] > 0

@@ -48,6 +48,9 @@ def train(
             show_default="chosen from them",
         ),
     ] = None,
+    flip: Annotated[
+        bool, typer.Option("--flip", help="Mirror your pictures while training: photographs of things, no letters.")
+    ] = False,
     labels: Annotated[str, typer.Option(help="N_s, how many images show their label: a number, or 'all'.")] = "100",
     subset: Annotated[int, typer.Option(help="Which choice of labelled images.", min=0)] = 0,
     method: Annotated[Method, typer.Option(help="The method to train.")] = "bayesgan",
@@ -99,7 +102,7 @@ def train(
         if images is None:
             _refuse(
                 context,
-                ("labels_file", "test_images", "held_out", "size"),
+                ("labels_file", "test_images", "held_out", "size", "flip"),
                 "{} is for your own pictures: give --images too.",
             )
             task = Task(dataset, _count(labels), subset, method, preset, seed, split, every, overrides)
@@ -112,6 +115,7 @@ def train(
             )
             places = [None if path is None else str(path.resolve()) for path in (images, labels_file, test_images)]
             own = OwnImages(str(places[0]), places[1], places[2], held_out, size)
+            overrides |= {"flip": True} if flip else {}
             # Any image set's settings, until the pictures are read.
             task = Task("own", "all", 0, method, preset, seed, "test", every, overrides, own, "digits")
             folder = out or Path(f"{images.resolve().name}-{method}-seed{seed}")

@@ -14,6 +14,15 @@ IMAGE_SET_TITLES: dict[str, str] = {
     "celeba": "CelebA",
 }
 
+# Channels, height and width of an image, and how many classes there are
+IMAGE_SET_SHAPES: dict[ImageSetName, tuple[tuple[int, int, int], int]] = {
+    "digits": ((1, 8, 8), 10),
+    "mnist": ((1, 28, 28), 10),
+    "cifar10": ((3, 32, 32), 10),
+    "svhn": ((3, 32, 32), 10),
+    "celeba": ((3, 50, 50), 32),
+}
+
 SyntheticName = Literal["clusters", "plane"]
 SYNTHETIC_SETS: tuple[SyntheticName, ...] = get_args(SyntheticName)
 

@@ -45,10 +45,11 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     """Semi-supervised classification, averaged over a posterior of discriminators (Sections 2.2 and 4).
 
     Points are vectors, (n, features), or images: (n, height, width[, channels]), or (n, features) with an
-    ``image_shape``. Vectors are standardised, and two-layer networks play the game. Images have the DCGAN pair, which
-    takes bytes: they are taken as they are, and numbers of any other kind are scaled, so that the smallest one in
+    ``image_shape``. Vectors are standardised, and two-layer networks play the game. Images have convolutional networks, which
+    take bytes: they are taken as they are, and numbers of any other kind are scaled, so that the smallest one in
     ``fit`` is 0 and the largest one 255; what is beyond these in a prediction is clipped. Images are turned and moved
-    a little while training (``settings={"jitter": 0}`` leaves that out).
+    a little while training (``settings={"jitter": 0}`` leaves that out), but not mirrored: ``settings={"flip": True}``
+    is for photographs, not for letters.
 
     In ``y`` a point without a label is -1. Names of classes beside it need an array of dtype ``object``, which
     scikit-learn cannot sort into folds by class: give ``GridSearchCV`` and its like ``cv=KFold(5, shuffle=True)``.
@@ -180,7 +181,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         values = dict(self.settings or {}) | ({} if self.iterations is None else {"iterations": self.iterations})
         values = {name: _plain(value) for name, value in values.items()}
         if self.image_shape_ is not None:
-            return image_settings(self.preset, self.method, similar(shape), **values)
+            return image_settings(self.preset, self.method, similar(shape), **({"flip": False} | values))
         return vector_settings(self.preset, self.method, **values)
 
     def _points(self, X: np.ndarray) -> np.ndarray:

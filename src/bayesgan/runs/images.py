@@ -55,7 +55,7 @@ class Task:
     @property
     def settings(self) -> ImageSettings:
         """Every number of the run."""
-        return image_settings(self.preset, self.method, self._kind, **self.overrides)
+        return image_settings(self.preset, self.method, self._kind, **(self._careful | self.overrides))
 
     @property
     def _kind(self) -> ImageSetName:
@@ -64,7 +64,13 @@ class Task:
     @property
     def changed(self) -> dict[str, Any]:
         """The settings that are not those of the preset."""
-        return changes(self.preset, self.method, self._kind, self.settings)
+        found = changes(self.preset, self.method, self._kind, self.settings)
+        return {name: value for name, value in found.items() if self._careful.get(name) != value}
+
+    @property
+    def _careful(self) -> dict[str, Any]:
+        """What differs for own pictures: nobody has said yet that they may be mirrored."""
+        return {} if self.own is None else {"flip": False}
 
     @property
     def identity(self) -> dict[str, Any]:

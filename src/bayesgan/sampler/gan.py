@@ -198,7 +198,7 @@ class BayesianGAN:
 
     def _initial(self, population: Population, side: Side, streams: Streams) -> Chains:
         drawn = population.initial(self.members.count(side), streams["initial"], self.batches.dtype)
-        return Chains.at(self.members.own(drawn, side), averaged=self.settings.sampler.averaging > 0)
+        return Chains.at(self.members.own(drawn, side), averaged=self.settings.length.averaging > 0)
 
     def _hand_over(self) -> None:
         for side in SIDES:

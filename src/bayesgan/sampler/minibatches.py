@@ -118,7 +118,7 @@ class MiniBatches:
     @property
     def _first(self) -> int:
         """The iterations in which labels alone teach."""
-        share = 0.0 if self.labels is None else self.settings.densities.labels_first
+        share = 0.0 if self.labels is None else self.settings.length.labels_first
         return round(share * self.settings.length.burn_in)
 
     def _share(self, iteration: int) -> float:

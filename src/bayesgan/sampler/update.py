@@ -49,7 +49,7 @@ class Update:
                 sghmc.adam_step(part, slope, self._adam(state.iteration))
             if self.clip is not None:
                 part.theta.clamp_(-self.clip, self.clip)
-            sghmc.update_average(part, sampler.averaging, state.iteration)
+            sghmc.update_average(part, self.settings.length.averaging, state.iteration)
 
     def hand_over(self, state: State) -> None:
         """End the burn-in of all chains."""

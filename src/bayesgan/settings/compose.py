@@ -32,7 +32,8 @@ def image_settings(preset: PresetName, method: Method, dataset: ImageSetName, /,
 def vector_settings(preset: PresetName, method: Method, /, **values: Any) -> VectorSettings:
     """The same for vectors."""
     _refuse_unknown(preset, method)
-    chosen = presets.VECTORS[preset] | METHOD_VALUES[method]
+    own = {name: value for name, value in METHOD_VALUES[method].items() if name in VectorSettings.places()}
+    chosen = presets.VECTORS[preset] | own  # what is said of images does not matter
     return VectorSettings.of(**(chosen | _lengths(derived(method, chosen, values)) | values))
 
 
@@ -75,8 +76,7 @@ def described(preset: PresetName) -> dict[str, Values]:
         rules = derived(method, _for_images(preset, method, dataset), {})
         changed = {name: value for name, value in settings.items() if value != reference.flat()[name]}
         notes = {name: f"{changed[name]} ({rules[name].reason})" for name in changed if name in rules}
-        if changed:
-            table[title] = changed | notes
+        table[title] = changed | notes
     table["bayesgan on vectors"] = vector_settings(preset, "bayesgan").model_dump(mode="json")
     return table
 

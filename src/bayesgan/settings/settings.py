@@ -85,7 +85,6 @@ class Densities(Group):
     consensus: NotNegative = 0.0  # times each unlabelled point counts with the label that all chains together give it
     consensus_on: View = "augmented"  # what they label: a point as each sees it, or as it is, without noise on layers
     confidence: Share = 0.0  # of the label that they give; points with less do not count
-    labels_first: Share = 0.0  # of the burn-in, in which labels alone teach: no unlabelled points, no generators
     feature_matching: bool = False  # the generators match the mean features of real points
 
 
@@ -117,7 +116,6 @@ class Sampler(Group):
     schedule: Schedule = "per-datum"  # of the steps after the burn-in; of Adam's too where it is cyclical or linear
     cycles: Count = 4  # of the cyclical schedule
     discriminator_steps: Count = 1  # updates of the discriminators for each update of the generators
-    averaging: Decay = 0.0  # of each chain's moving average of weights: what teaches, and what Adam leaves; 0: none
     clip: Positive | None = None  # bound on every discriminator weight (Wasserstein)
 
     def rate(self, side: Side) -> float:
@@ -131,6 +129,8 @@ class Length(Group):
     iterations: Count = 1000
     burn_in: Whole = 300  # iterations of Adam before the sampling starts
     thin: Count = 50  # iterations between collected samples, after the burn-in
+    labels_first: Share = 0.0  # of the burn-in, in which labels alone teach: no unlabelled points, no generators
+    averaging: Decay = 0.0  # of each chain's moving average of weights: what teaches, and what Adam leaves; 0: none
 
     @property
     def collected(self) -> range:

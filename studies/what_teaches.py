@@ -1,0 +1,193 @@
+"""What teaches? The network, its normalisation, changed images, a teacher, the game: each part alone and all together.
+
+python -m studies.what_teaches [ARCHIVE] [SET…]     SET: digits, svhn, signs (ARCHIVE: see studies/signs.py)
+python -m studies.what_teaches digits --smallest    to see that it runs: a few iterations, nothing kept
+
+Validation images and labelled subsets from 100 on: digits 50 labels and ten subsets, SVHN 1,000 and signs 100 labels
+and two. Writes results/what_teaches/; the runs go to what_teaches/. Stopped and started again, it goes on; several
+processes may share the work. One thread; digits and the others about an hour each.
+"""
+
+import json
+import math
+import re
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from bayesgan.base import environment
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import locked, write_text
+from bayesgan.data.names import default_folder
+from bayesgan.runs.images import Task, Training
+from bayesgan.settings.methods import METHOD_VALUES, Values
+from bayesgan.settings.names import Method
+from studies import signs
+from studies.smallest import TINY
+
+RESULTS = Path(__file__).parents[1] / "results" / "what_teaches"
+RUNS = Path("what_teaches")
+
+AS_THEY_ARE: Values = {"jitter": 0.0, "brightness": 0.0, "cut": 0.0, "flip": False}
+NOBODY: Values = {"consensus": 0.0, "labels_first": 0.0, "averaging": 0.0}
+DCGAN: Values = {"architecture": "dcgan", "discriminator_width": 32, "generator_width": 32}
+LONGER: Values = {"longer": True}  # for Study.task
+STILL: Values = {"generator_rate": 1e-12}  # generators that stay as they were drawn
+# name: (method, what it changes of the preset)
+CASES: dict[str, tuple[Method, Values]] = {
+    "all together": ("bayesgan", {}),
+    "without the game (discriminative)": ("discriminative", {}),
+    "without the game, in the same time": ("discriminative", LONGER),
+    "generators that stand still": ("bayesgan", STILL),
+    "without the consensus": ("bayesgan", {"consensus": 0.0}),
+    "without changed images": ("bayesgan", AS_THEY_ARE),
+    "with feature matching": ("bayesgan", {"feature_matching": True}),
+    "DCGAN's networks": ("bayesgan", DCGAN),
+    "group norm": ("bayesgan", {"normalisation": "group"}),
+    "layer norm": ("bayesgan", {"normalisation": "layer"}),
+    "no normalisation": ("bayesgan", {"normalisation": "none"}),
+    "the game alone (plain)": ("plain", {}),
+    "one network, labels alone": ("supervised", AS_THEY_ARE | NOBODY),
+    "one network, labels and changed images": ("supervised", NOBODY),
+    "one network and its own teacher": ("supervised", {"consensus": 1.0, "consensus_on": "plain"}),
+    "DCGAN's network, labels alone": ("supervised", DCGAN | AS_THEY_ARE | NOBODY),
+}
+
+
+def length(iterations: int) -> Values:
+    """So many iterations, of which the chains are sampled in the last tenth, ten times."""
+    return {"iterations": iterations, "burn_in": iterations * 9 // 10, "thin": iterations // 100}
+
+
+@dataclass(frozen=True)
+class Part:
+    """An image set of the study. Runs are short where the preset's are long: what is compared is not their end."""
+
+    labels: int
+    subsets: tuple[int, ...]
+    usual: Values
+    longer: Values  # without the game, in the time that it takes
+
+
+PARTS = {
+    "digits": Part(50, tuple(range(100, 110)), length(600), length(1500)),
+    "svhn": Part(1000, (100, 101), length(400), length(600)),
+    "signs": Part(signs.LABELS, (100, 101), length(300), length(450)),
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Where the study reads and writes, and settings that replace those of all cases."""
+
+    results: Path = RESULTS
+    runs: Path = RUNS
+    archive: Path | None = None
+    tiny: Values | None = None
+
+    def task(self, name: str, case: str, subset: int) -> Task:
+        """What a case trains on a labelled subset, whose number is the seed too."""
+        method, values = CASES[case]
+        part = PARTS[name]
+        settings = (part.longer if values.get("longer") else part.usual) | values | (self.tiny or {})
+        settings.pop("longer", None)
+        own = METHOD_VALUES[method] if method in ("discriminative", "plain") else {}
+        lengths = ("burn_in", "thin") if method == "supervised" else ()  # follow from the iterations
+        settings = {each: value for each, value in settings.items() if each not in own and each not in lengths}
+        every = max(1, settings["iterations"] // 4)
+        if name != "signs":
+            return Task(name, part.labels, subset, method, "fast", subset, "validation", every, settings)  # type: ignore[arg-type]
+        if self.archive is None:
+            raise BayesganError("The signs are read from a zip: name it, as studies/signs.py says.")
+        pictures = signs.laid_out(self.archive, self.runs / f"signs-{subset}", subset, validation=True)
+        return Task("own", "all", 0, method, "fast", subset, "test", every, settings, pictures, "cifar10")
+
+    def folder(self, name: str, case: str, subset: int) -> Path:
+        """Of the run."""
+        return self.runs / name / re.sub(r"[^a-z0-9]+", "-", case.lower()).strip("-") / str(subset)
+
+    def train(self, name: str, case: str, subset: int) -> None:
+        """Train a case, going on with what is there."""
+        folder = self.folder(name, case, subset)
+        if (folder / "summary.json").exists():
+            return
+        try:
+            task = self.task(name, case, subset)
+            summary = Training(task, folder, default_folder(), environment.use("cpu", 1)).train()
+            print(name, subset, case, f"{100 * summary['test_error']:.1f} %", flush=True)
+        except BayesganError as error:
+            write_text(folder / "summary.json", json.dumps({"stopped": str(error)}) + "\n")
+
+    def record(self) -> str:
+        """Write the figures of all runs that have ended, and the table of them."""
+        with locked(self.runs, patience=60.0):
+            found: dict[str, dict[str, dict[int, Any]]] = {case: {} for case in CASES}
+            for case, by_set in found.items():
+                for name, part in PARTS.items():
+                    paths = {subset: self.folder(name, case, subset) / "summary.json" for subset in part.subsets}
+                    by_set[name] = {
+                        subset: _kept(json.loads(path.read_text())) for subset, path in paths.items() if path.exists()
+                    }
+            table = formatted(found)
+            write_text(self.results / "what_teaches.json", json.dumps(found, indent=1) + "\n")
+            write_text(self.results / "README.md", f"{HEAD}\n\n{table}\n")
+            return table
+
+
+HEAD = """# What teaches?
+
+`python -m studies.what_teaches`: validation errors in per cent, the mean over labelled subsets with its standard error,
+and minutes of one core. Digits with 50 labels, SVHN (rebuilt subset) with 1,000 and signs with 100 in short runs."""
+
+
+def _kept(summary: dict[str, Any]) -> dict[str, Any]:
+    """What the table needs of a summary."""
+    return {each: summary[each] for each in ("test_error", "test_errors", "seconds", "stopped") if each in summary}
+
+
+def formatted(found: dict[str, dict[str, dict[int, Any]]]) -> str:
+    """The table."""
+    names = [name for name in PARTS if any(by_set.get(name) for by_set in found.values())]
+    titles = " | ".join(f"{name}, {PARTS[name].labels} labels" for name in names)
+    lines = [f"| | {titles} |", "|---" * (1 + len(names)) + "|"]
+    for case, by_set in found.items():
+        if any(by_set.get(name) for name in names):
+            lines.append(f"| {case} | {' | '.join(_cell(by_set.get(name, {})) for name in names)} |")
+    return "\n".join(lines)
+
+
+def _cell(runs: dict[int, Any]) -> str:
+    done = [each for each in runs.values() if "stopped" not in each]
+    if not done:
+        return next((each["stopped"] for each in runs.values()), "")
+    errors = [100 * each["test_error"] for each in done]
+    spread = f" ± {stdev(errors) / math.sqrt(len(errors)):.1f}" if len(errors) > 1 else ""
+    return f"{mean(errors):.1f}{spread} ({mean(each['seconds'] for each in done) / 60:.1f} min)"
+
+
+def compare(study: Study, names: list[str], cases: list[str]) -> str:
+    """Train every case on one subset of each set after another; the table of what has ended."""
+    for number in range(max(len(PARTS[name].subsets) for name in names)):
+        for name in names:
+            for case in cases if number < len(PARTS[name].subsets) else ():
+                study.train(name, case, PARTS[name].subsets[number])
+                study.record()
+    return study.record()
+
+
+def main(words: list[str]) -> str:
+    """Compare on the sets of the command line."""
+    archive = next((Path(word) for word in words if word.endswith(".zip")), None)
+    names = [word for word in words if word in PARTS] or [name for name in PARTS if archive or name != "signs"]
+    if "--smallest" not in words:
+        return compare(Study(archive=archive), names, list(CASES))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        return compare(Study(place / "results", place / "runs", archive, TINY), names, list(CASES)[:3])
+
+
+if __name__ == "__main__":
+    print(main(sys.argv[1:]))
