@@ -10,7 +10,7 @@ BELOW = {  # what each room may import, beside itself
     "base": set(),
     "data": {"base"},
     "settings": {"base", "data"},
-    "networks": {"base", "settings"},
+    "networks": {"base", "data", "settings"},
     "sampler": {"base", "data", "settings", "networks"},
     "posterior": {"base", "data", "settings", "networks", "sampler"},
     "estimator": {"base", "data", "settings", "networks", "sampler", "posterior"},
@@ -18,7 +18,7 @@ BELOW = {  # what each room may import, beside itself
     "paper": {"base", "data", "settings", "networks", "sampler", "posterior", "runs"},
     "report": {"base", "data", "settings", "networks", "sampler", "posterior", "runs", "paper"},
     "explore": {"base", "data", "settings", "networks", "sampler", "posterior", "runs"},
-    "cli": {"base", "data", "settings", "sampler", "posterior", "runs", "paper", "report", "explore"},
+    "cli": {"base", "data", "settings", "networks", "sampler", "posterior", "runs", "paper", "report", "explore"},
 }
 
 

@@ -59,7 +59,7 @@ def test_the_folder_is_named_after_the_task(here: Path, capsys: pytest.CaptureFi
         (["--dataset=digits", "--set=temperature"], "not of the form NAME=VALUE"),
         (["--dataset=digits", "--set=temperature=hot"], "Setting temperature cannot be 'hot'"),
         (["--dataset=digits", "--set=iterations=ten"], "Setting iterations cannot be 'ten'"),
-        (["--dataset=digits", "--set=generators=3"], "as many generators as discriminators"),
+        (["--dataset=digits", "--set=generators=4"], "as many generators as discriminators"),
         (["--resume=nowhere"], "holds no run"),
         (["--resume=nowhere", "--set=temperature=0"], "leave out --set"),
         (["--resume=nowhere", "--seed=0"], "leave out --seed"),

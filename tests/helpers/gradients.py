@@ -27,7 +27,7 @@ def discriminator_log_p(
     consensus: float = 0.0,
 ) -> Tensor:
     batch = DiscriminatorBatch(ALL, NO_INDICES, real=real, labelled=labelled, consensus=consensus)
-    return gan.gradients.log_p_of_discriminators(gan.state.streams, theta_d, fakes, batch).posterior
+    return gan.gradients.log_p_of_discriminators(gan.state, theta_d, fakes, batch)[0].posterior
 
 
 def generator_gradient(gan: BayesianGAN) -> Gradient:

@@ -69,7 +69,9 @@ def test_group_norm_is_torchs_with_a_bias_for_each_channel_and_one_group_is_laye
     inputs = 5 + 2 * maps(6, 12, 4, 5)
     for groups, expected in (
         (1, functional.layer_norm(inputs, (12, 4, 5))),
-        (8, functional.group_norm(inputs, 4)),  # 12 channels are not 8 equal groups, but 4
+        (6, functional.group_norm(inputs, 6)),
+        (5, functional.layer_norm(inputs, (12, 4, 5))),  # which are not equal
+        (8, functional.layer_norm(inputs, (12, 4, 5))),  # of one channel each, which may be one pixel
     ):
         layer = GroupNorm(12, groups)
         bias = biased(layer)

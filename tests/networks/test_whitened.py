@@ -67,7 +67,7 @@ def test_chains_share_filters_that_are_not_weights_and_that_a_sample_holds() -> 
 
 
 def test_gradients_reach_every_weight_and_the_generator() -> None:
-    made, network = Generator(3, (1, 8, 8), 2, "group"), Discriminator((1, 8, 8), 2, 4, "group")
+    made, network = Generator(3, (1, 8, 8), 4, "group"), Discriminator((1, 8, 8), 2, 8, "group")
     network.whitening.fit(torch.randn(10, 1, 8, 8, generator=rng()))
     network(made(torch.randn(4, 3, generator=rng()))).square().sum().backward()
     for each in (*made.parameters(), *network.parameters()):

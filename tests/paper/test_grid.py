@@ -14,6 +14,7 @@ from bayesgan.base.files import locked
 from bayesgan.paper.board import Board
 from bayesgan.paper.grid import Grid, Job, attempt, finished, folder, found_in
 from bayesgan.runs.images import Training
+from bayesgan.settings.methods import SAMPLED
 from bayesgan.settings.names import METHODS, Method
 from tests.helpers.grids import TINY, summary_of, tiny
 
@@ -117,9 +118,10 @@ def test_changes_leave_alone_what_makes_a_method_what_it_is(tmp_path: Path) -> N
     jobs = Grid(["digits"], subsets=1, labels=[20], overrides=changes).jobs(tmp_path, Path())
     settings = {job.task.method: job.task.settings for job in jobs}
     assert {name: each.populations.generators for name, each in settings.items()} == {
-        **{"bayesgan": 3, "ensemble": 3, "dcgan": 1, "wdcgan": 1, "lfvi": 1, "dcgan10": 10, "supervised": 0}
+        **{"bayesgan": 3, "ensemble": 3, "dcgan": 1, "wdcgan": 1, "lfvi": 1, "dcgan10": 10, "supervised": 0},
+        **{"plain": 3, "discriminative": 0, "dcgan-teacher": 1, "dcgan10-consensus": 10},
     }
-    assert {name for name, each in settings.items() if each.sampler.temperature > 0} == {"bayesgan"}
+    assert {name for name, each in settings.items() if each.sampler.temperature > 0} == {*SAMPLED} - {"ensemble"}
     assert {name for name, each in settings.items() if each.length.thin == 1} >= {"bayesgan", "ensemble"}
     dcgan = settings["dcgan"]
     assert dcgan.length.iterations - dcgan.length.burn_in == dcgan.length.thin  # one sample, the last

@@ -46,7 +46,7 @@ def test_every_method_goes_from_data_to_a_summary(of_method: dict[Method, Once],
     assert summary["samples"] == {"bayesgan": 2, "ensemble": 2, "lfvi": 10}.get(method, 1)
     wanted = {"config.json", "metrics.jsonl", "samples", "checkpoint.safetensors", "summary.json"}
     assert wanted <= {path.name for path in folder.iterdir()}
-    assert (folder / "panels.png").exists() == (method != "supervised")
+    assert (folder / "panels.png").exists() == (method not in ("supervised", "discriminative"))
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert all(
         {"iteration", "seconds", "log_likelihood", "chains_error", "average_error"} <= set(each) for each in lines
@@ -72,7 +72,7 @@ def test_the_reported_error_is_that_of_all_samples_and_chains(once: Once) -> Non
 def test_without_labels_it_is_the_unsupervised_gan(tmp_path: Path) -> None:
     training, summary = trained(tmp_path, labels=0)
     assert training.gan.labels is None
-    features = training.task.settings.networks.features
+    features = 2 * training.task.settings.networks.discriminator_width
     points = training.test[None, :2].float() / 127.5 - 1
     chain = training.gan.state.discriminators.theta[:1]
     assert training.gan.discriminator(chain, points).shape[-1] == 1 + features  # one logit: real or generated
@@ -186,7 +186,7 @@ def test_a_supervised_classifier_needs_labels(tmp_path: Path) -> None:
 
 
 LONG = ["--set=iterations=60", "--set=burn_in=20", "--set=thin=5", "--set=generator_width=4"]
-IN_TURN = ["--set=coupling=all", "--set=consensus=0", "--set=chain_batch=3", "--set=layer_noise=0.1"]
+IN_TURN = ["--set=coupling=all", "--set=consensus=0", "--set=chain_batch=3", "--set=architecture=dcgan", "--set=layer_noise=0.1"]
 
 # ``bayesgan``, killed when half of a checkpoint is written.
 TORN = """

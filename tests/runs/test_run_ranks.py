@@ -33,6 +33,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "discriminators": 2,
         "marginal": "density",
         "noise_batches": 2,
+        "architecture": "dcgan",
         "layer_noise": 0.1,
     },
     "pairs": {"generators": 3, "discriminators": 3},

@@ -11,7 +11,7 @@ from torch import Tensor
 from bayesgan.base.errors import BayesganError
 from bayesgan.networks.dcgan import Discriminator
 from bayesgan.networks.mlp import mlp
-from bayesgan.sampler.densities import consensus_labels, consensus_log_likelihood
+from bayesgan.sampler.densities import balanced, consensus_labels, consensus_log_likelihood
 from bayesgan.sampler.gan import BayesianGAN
 from tests.helpers.gradients import discriminator_log_p
 from tests.helpers.labelled import CLASSES, DIM, HIDDEN, IMAGE, NOISE_DIM, REAL_BATCH, SIZE, dcgan, rng, small_gan
@@ -22,15 +22,61 @@ BURN_IN = 4
 def test_the_labels_are_the_squares_of_the_average_made_to_sum_to_one() -> None:
     probabilities = torch.tensor([[[0.5, 0.5, 0.0]], [[0.1, 0.1, 0.8]]])
     squares = torch.tensor([0.3**2, 0.3**2, 0.4**2])
-    torch.testing.assert_close(consensus_labels(probabilities), (squares / squares.sum())[None])
+    torch.testing.assert_close(consensus_labels(probabilities.mean(0)), (squares / squares.sum())[None])
 
 
 def test_labels_of_less_confidence_say_nothing() -> None:
     """The confidence is that of the average, not of its squares."""
-    probabilities = torch.tensor([[[0.7, 0.3], [0.95, 0.05]], [[0.6, 0.4], [0.75, 0.25]]])  # averages 0.65 and 0.85
-    labels, confident = consensus_labels(probabilities), consensus_labels(probabilities, 0.8)
+    average = torch.tensor([[0.65, 0.35], [0.85, 0.15]])
+    labels, confident = consensus_labels(average), consensus_labels(average, 0.8)
     torch.testing.assert_close(confident, labels * torch.tensor([[0.0], [1.0]]))
     assert (consensus_log_likelihood(torch.randn(2, 2, 2, generator=rng()), confident[:1], 30, 1.0) == 0).all()
+
+
+def test_balanced_classes_are_divided_by_how_often_they_are_given() -> None:
+    average = torch.tensor([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]], dtype=torch.double)
+    given = torch.tensor([0.5, 0.3, 0.2], dtype=torch.double)
+    for balance in (0.0, 0.5, 1.0):
+        ours = balanced(average, given, balance)
+        for row, expected in zip(ours, average, strict=True):
+            parts = [value / share**balance for value, share in zip(expected.tolist(), given.tolist(), strict=True)]
+            assert row.tolist() == pytest.approx([part / sum(parts) for part in parts])
+
+
+def test_points_of_one_class_that_is_given_too_often_are_given_to_another() -> None:
+    """Where half of what is called the first class is the second, those with the most doubt go back."""
+    average = torch.tensor([[0.9, 0.1]] * 6 + [[0.55, 0.45]] * 4, dtype=torch.double)
+    given = average.mean(0)
+    assert (average.argmax(1) == 0).all()
+    assert balanced(average, given, 1.0).argmax(1).tolist() == [0] * 6 + [1] * 4
+
+
+def test_what_the_consensus_gives_is_kept_as_a_moving_average_and_used() -> None:
+    gan = small_gan(discriminators=2, consensus=1.0, balance=1.0, burn_in=2, iterations=8)
+    torch.testing.assert_close(gan.state.given, torch.full((CLASSES,), 1 / CLASSES))
+    batch = gan.batches.for_discriminators(replace(gan.state, iteration=5))
+    given = gan.gradients.of_discriminators(gan.state, batch).given
+    assert given is not None
+    assert batch.real is not None
+    logits = gan.discriminator(gan.state.discriminators.theta, batch.real)[..., :CLASSES]
+    average = logits.softmax(-1).mean(0)
+    torch.testing.assert_close(given, average.mean(0))
+    gan.state.given = torch.tensor([0.7, 0.2, 0.1])
+    assert batch.noise is not None
+    fakes = torch.zeros(2, 1, DIM, dtype=torch.double)
+    plain = small_gan(discriminators=2, consensus=1.0, burn_in=2, iterations=8)
+    ours, theirs = (
+        discriminator_log_p(each, gan.state.discriminators.theta, fakes, batch.real, consensus=1.0)
+        for each in (gan, plain)
+    )
+    labels = consensus_labels(balanced(average, gan.state.given.double(), 1.0))
+    unbalanced = consensus_labels(average)
+    expected = consensus_log_likelihood(logits, labels - unbalanced, SIZE, 1.0)
+    torch.testing.assert_close(ours - theirs, expected)
+    before = gan.state.given.clone()
+    gan.iterate()
+    assert not torch.equal(gan.state.given, before)
+    torch.testing.assert_close(gan.state.given.sum(), torch.tensor(1.0))
 
 
 def test_the_term_is_the_expected_log_likelihood_of_completed_data_rescaled_and_weighted() -> None:
@@ -87,14 +133,20 @@ def test_plain_points_are_labelled_as_they_are_by_networks_without_noise(
     asked: list[Tensor] = []
     learnt: list[Tensor] = []
 
-    def labels(probabilities: Tensor, confidence: float) -> Tensor:
-        asked.append(probabilities)
-        return torch.full_like(probabilities[0], torch.nan)
+    everybody = gan.members.everyones
+
+    def watch(own: Tensor, side: Any) -> Tensor:
+        asked.append(own)
+        return everybody(own, side)
+
+    def labels(average: Tensor, confidence: float) -> Tensor:
+        return torch.full_like(average, torch.nan)
 
     def worth(logits: Tensor, *rest: Any) -> Tensor:
         learnt.append(logits)
         return consensus_log_likelihood(logits, *rest)
 
+    monkeypatch.setattr(gan.members, "everyones", watch)
     monkeypatch.setattr("bayesgan.sampler.gradients.consensus_labels", labels)
     monkeypatch.setattr("bayesgan.sampler.gradients.consensus_log_likelihood", worth)
     gan.state.iteration = 1
@@ -120,10 +172,8 @@ def test_moving_averages_of_weights_teach_where_there_are_some() -> None:
     assert average is not None
     batch = gan.batches.for_discriminators(gan.state)
     assert batch.plain is not None
-    ours = gan.gradients._agreed_on(average, batch.plain)
-    said = gan.discriminator(average, batch.plain)[..., :CLASSES].softmax(-1)
-    torch.testing.assert_close(ours, consensus_labels(said))
-    assert not torch.allclose(ours, gan.gradients._agreed_on(gan.state.discriminators.theta, batch.plain))
+    said = gan.discriminator(average, batch.plain)[..., :CLASSES].softmax(-1).mean(0)
+    torch.testing.assert_close(gan.gradients.of_discriminators(gan.state, batch).given, said.mean(0))
     with_average = gan.gradients.of_discriminators(gan.state, batch).log_densities.posterior
     gan.state.discriminators.average = gan.state.discriminators.theta.clone()
     with_present = gan.gradients.of_discriminators(gan.state, batch).log_densities.posterior
@@ -139,7 +189,7 @@ def test_a_committee_without_generators_learns_from_its_labels_and_what_it_agree
     together = gan.gradients.of_discriminators(gan.state, batch).log_densities.posterior
     alone = gan.gradients.of_discriminators(gan.state, replace(batch, consensus=0.0)).log_densities.posterior
     logits = gan.discriminator(gan.state.discriminators.theta, batch.real)[..., :CLASSES]
-    expected = consensus_log_likelihood(logits, consensus_labels(logits.softmax(-1)), SIZE, 0.6)
+    expected = consensus_log_likelihood(logits, consensus_labels(logits.softmax(-1).mean(0)), SIZE, 0.6)
     torch.testing.assert_close(together - alone, expected)
     gan.iterate()
 

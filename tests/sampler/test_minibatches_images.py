@@ -50,12 +50,12 @@ def test_what_an_iteration_shows_is_changed_and_diagnostics_draw_from_their_own_
     discriminators, generators = Gradients.log_p_of_discriminators, Gradients.log_p_of_generators
 
     def watch_d(
-        self: Gradients, streams: Any, theta: Any, fakes: Any, batch: DiscriminatorBatch, agreed: Any
-    ) -> LogDensities:
+        self: Gradients, state: Any, theta: Any, fakes: Any, batch: DiscriminatorBatch, said: Any
+    ) -> tuple[LogDensities, Any]:
         assert batch.real is not None
         assert batch.labelled is not None
         shown.extend([batch.real, batch.labelled[0]])
-        return discriminators(self, streams, theta, fakes, batch, agreed)
+        return discriminators(self, state, theta, fakes, batch, said)
 
     def watch_g(self: Gradients, streams: Any, theta: Any, facing: Any, noise: Any, real: torch.Tensor) -> LogDensities:
         shown.append(real)

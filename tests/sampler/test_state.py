@@ -19,6 +19,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "chain batches": {"generators": 4, "discriminators": 3, "chain_batch": 2},
     "labels alone": {"generators": 0, "discriminators": 2},
     "images": {"layer_noise": 0.2, "jitter": 1.0, "consensus": 1.0, "feature_matching": True},
+    "teachers": {"discriminators": 2, "consensus": 1.0, "balance": 1.0, "averaging": 0.9, "schedule": "linear"},
 }
 
 
@@ -50,8 +51,10 @@ def test_a_fresh_sampler_with_the_state_of_another_goes_on_as_it_does(name: str,
 
 def test_every_field_of_the_record_is_kept() -> None:
     """A field that is added to the record has to be added to what is kept."""
-    assert [field.name for field in fields(State)] == ["iteration", "generators", "discriminators", "seen", "streams"]
+    assert [field.name for field in fields(State)] == [
+        *("iteration", "generators", "discriminators", "seen", "given", "streams")
+    ]
     state = made("vectors").state
     kept = {name.partition(".")[0] for name in state.tensors(rows)}
-    assert kept == {"generators", "discriminators", "seen", "rng"}
+    assert kept == {"generators", "discriminators", "seen", "given", "rng"}
     assert all(state.of(side) is getattr(state, side) for side in SIDES)

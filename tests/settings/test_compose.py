@@ -7,7 +7,7 @@ import pytest
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.data.names import IMAGE_SETS, ImageSetName
-from bayesgan.settings.compose import changes, described, image_settings, vector_settings
+from bayesgan.settings.compose import changes, described, image_settings, terms, vector_settings
 from bayesgan.settings.names import METHODS, PRESETS, Method, PresetName
 from tests.helpers.values import chosen
 
@@ -29,7 +29,13 @@ def test_every_method_on_every_data_set_collects_something(
 
 @pytest.mark.parametrize(("preset", "method", "dataset"), every_combination())
 def test_given_values_win(preset: PresetName, method: Method, dataset: ImageSetName) -> None:
-    given: dict[str, Any] = {"prior_variance": 3.5, "label_weight": 7.0, "real_batch": 9, "discriminator_width": 5, "layer_noise": 0.25}
+    given: dict[str, Any] = {
+        "prior_variance": 3.5,
+        "label_weight": 7.0,
+        "real_batch": 9,
+        "discriminator_width": 5,
+        "layer_noise": 0.25,
+    }
     given |= {"iterations": 50, "burn_in": 11, "thin": 13, "clip": 0.5, "minibatch_discrimination": True}
     given |= {"architecture": "dcgan"}
     settings = image_settings(preset, method, dataset, **given)
@@ -126,3 +132,23 @@ def test_vectors_take_any_method_and_given_values_win(method: Method) -> None:
 def test_settings_of_images_are_none_of_vectors() -> None:
     with pytest.raises(BayesganError, match="There is no setting 'generator_width'"):
         vector_settings("fast", "bayesgan", generator_width=8)
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("supervised", ["labels", "changed images"]),
+        ("dcgan", ["labels", "changed images", "game"]),
+        ("dcgan-teacher", ["labels", "changed images", "game", "own teacher"]),
+        ("discriminative", ["labels", "changed images", "consensus", "T = 0.01"]),
+        ("ensemble", ["labels", "changed images", "game", "consensus"]),
+        ("plain", ["labels", "game", "T = 0.01"]),
+    ],
+)
+def test_terms_say_what_a_method_learns_from(method: Method, expected: list[str]) -> None:
+    assert terms(image_settings("fast", method, "svhn")) == expected
+
+
+def test_terms_name_the_tricks_too() -> None:
+    tricks = {"architecture": "dcgan", "layer_noise": 0.3, "feature_matching": True}
+    assert terms(image_settings("fast", "dcgan", "svhn", **tricks))[3:] == ["feature matching", "noise on layers"]

@@ -69,7 +69,7 @@ class GroupNorm(nn.Module):
 
     def __init__(self, channels: int, groups: int) -> None:
         super().__init__()
-        self.groups = math.gcd(channels, groups)
+        self.groups = math.gcd(channels, groups) if channels >= 2 * groups else 1  # one value alone says nothing
         self.bias = nn.Parameter(torch.zeros(channels))
 
     def forward(self, inputs: Tensor) -> Tensor:

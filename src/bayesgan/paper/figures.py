@@ -33,10 +33,10 @@ LINES: dict[str, dict[str, Any]] = {
     "supervised": {"color": "#009e73", "linestyle": (0, (5, 1.5, 1, 1.5)), "marker": "D"},
     "lfvi": {"color": "#56b4e9", "linestyle": (0, (2, 1.5)), "marker": "v"},
     "ensemble": {"color": "#000000", "linestyle": (0, (1, 1)), "marker": "x"},
-    "plain": {"color": "#0072b2", "linestyle": (0, (3, 2)), "marker": "P"},
-    "discriminative": {"color": "#009e73", "linestyle": (0, (1, 1)), "marker": "p"},
-    "dcgan-teacher": {"color": "#d55e00", "linestyle": (0, (1, 1)), "marker": "h"},
-    "dcgan10-consensus": {"color": "#e69f00", "linestyle": (0, (1, 1)), "marker": "X"},
+    "plain": {"color": "#004d80", "linestyle": (0, (3, 2)), "marker": "P"},
+    "discriminative": {"color": "#005f45", "linestyle": (0, (1, 1)), "marker": "p"},
+    "dcgan-teacher": {"color": "#8c3d00", "linestyle": (0, (1, 1)), "marker": "h"},
+    "dcgan10-consensus": {"color": "#a36f00", "linestyle": (0, (1, 1)), "marker": "X"},
 }
 # For a method that comes with several settings, from the second on.
 FURTHER_LINES: tuple[dict[str, Any], ...] = (

@@ -23,6 +23,7 @@ from bayesgan.paper.statistics import (
     unit,
 )
 from bayesgan.paper.tables import Entry, Line, Page, Table, csv_text, html_text, latex_text, markdown_text
+from bayesgan.settings.compose import image_settings, terms
 from bayesgan.settings.names import METHOD_TITLES
 
 SHORT = 20  # characters of a reason that a cell has room for
@@ -99,8 +100,16 @@ def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
             theirs = [_spread(dataset, *(reported(dataset, labels, each) or (None, None))) for each in methods]
             if any(theirs):
                 lines.append(Line("paper", [Entry("paper"), *map(Entry, theirs)]))
-    columns = [Entry(METHOD_TITLES[each], "T = 0, flat prior" if each == "ensemble" else "") for each in methods]
+    columns = [Entry(METHOD_TITLES[each], _terms(rows, each)) for each in methods]
     return Table("Test errors", [Entry("labels"), *columns], lines, _explained(rows, methods, caption))
+
+
+def _terms(rows: list[RunRow], method: str) -> str:
+    """What the method has by its preset on the first of its data sets."""
+    first = next((row for row in rows if row.method == method and row.preset), None)
+    if first is None:
+        return ""
+    return ", ".join(terms(image_settings(first.preset, method, first.dataset)))  # type: ignore[arg-type]
 
 
 def _best(cells: list[Cell]) -> list[Cell]:
@@ -129,7 +138,7 @@ def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list
         f"Mean ± 2 standard deviations over {caption.subsets} random labelled subsets: the number of misclassified "
         "test images on MNIST, per cent elsewhere. Where fewer subsets are done, n is their number; one run has no ±; "
         "a cell that was not run is empty. The best mean of those over most subsets is bold. Rows with the name of a "
-        "data set carry the runtime per epoch."
+        "data set carry the runtime per epoch. Below the name of a method stands what it learns from."
     ]
     if any(map(reported_size, datasets)):
         reading.append("Rows marked “paper” are Table 1 of Saatchi and Wilson (2017), its runtimes on one GPU.")

@@ -65,7 +65,7 @@ class Task:
     def changed(self) -> dict[str, Any]:
         """The settings that are not those of the preset."""
         found = changes(self.preset, self.method, self._kind, self.settings)
-        return {name: value for name, value in found.items() if self._careful.get(name) != value}
+        return {name: value for name, value in found.items() if (name, value) not in self._careful.items()}
 
     @property
     def _careful(self) -> dict[str, Any]:

@@ -159,14 +159,25 @@ def labelled_log_likelihood(logits: Tensor, classes: Tensor, labelled_size: int,
     return rescaled(game.labelled(own, reality(logits)), labelled_size) * weight
 
 
-def consensus_labels(probabilities: Tensor, confidence: float = 0.0) -> Tensor:
-    r"""The labels (n_d, K) that chains of ``probabilities`` (chains, n_d, K) agree on, :math:`q \propto \bar p^\kappa`.
+def balanced(average: Tensor, given: Tensor, balance: float) -> Tensor:
+    r"""The average prediction (n_d, K) with each class divided by how often it is ``given`` (K,), made to sum to 1.
+
+    .. math:: \tilde p_i(y) \propto \bar p_i(y)\,/\,m(y)^\lambda
+
+    With λ = 1 and m the mean of :math:`\bar p` over all points, all classes come out about equally often (Berthelot et
+    al. 2020, https://arxiv.org/abs/1911.09785): what chains confuse in one direction, they do not confirm to each other.
+    """
+    tilted = average / given**balance
+    return tilted / tilted.sum(-1, keepdim=True)
+
+
+def consensus_labels(average: Tensor, confidence: float = 0.0) -> Tensor:
+    r"""The labels (n_d, K) that chains of an ``average`` prediction agree on, :math:`q \propto \bar p^\kappa`.
 
     The average is the posterior predictive of Eq. 5; κ > 1 makes it more certain, as in Berthelot et al. 2019,
     https://arxiv.org/abs/1905.02249. Points whose largest :math:`\bar p` is below ``confidence`` get zeros, which say
     nothing (Sohn et al. 2020, https://arxiv.org/abs/2001.07685).
     """
-    average = probabilities.mean(0)
     powers = average**SHARPNESS
     return powers / powers.sum(-1, keepdim=True) * (average.amax(-1, keepdim=True) >= confidence)
 

@@ -23,7 +23,7 @@ STREAMS = (
     *("initial", "noise", "data", "labels", "jitter", "weights", "layers", "dynamics", "facing"),
     *("evaluation", "diagnostics"),
 )
-
+NEWS = 0.01  # share of a mini-batch in the moving average of what a consensus gives
 
 Sample = dict[str, Tensor]  # generators, discriminators, and the statistics of each, a row for each chain
 
@@ -73,6 +73,7 @@ class BayesianGAN:
             generators=self._initial(self.generator, "generators", streams),
             discriminators=self._initial(self.discriminator, "discriminators", streams),
             seen=torch.zeros(size, dtype=torch.bool, device=data.device),
+            given=torch.full((self.gradients.classes,), 1.0 / self.gradients.classes, device=data.device),
             streams=streams,
         )
 
@@ -101,6 +102,8 @@ class BayesianGAN:
             # v ← (1−α)v + η(…) + n, n ~ N(0, 2αη I);  θ_d ← θ_d + v
             self.update["discriminators"](state, gradient)
             found["discriminators"] = gradient.log_densities
+            if gradient.given is not None:
+                state.given.lerp_(gradient.given.to(state.given), NEWS)
 
         self._stop_if_diverged()
         return found

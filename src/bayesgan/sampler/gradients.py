@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.sampler.densities import (
+    balanced,
     consensus_labels,
     consensus_log_likelihood,
     discriminator_log_posterior,
@@ -42,6 +43,7 @@ class Gradient(NamedTuple):
     values: Tensor
     moving: slice
     log_densities: LogDensities
+    given: Tensor | None = None  # (K,): how often the consensus gives each class, before it is balanced
 
 
 class Gradients:
@@ -92,12 +94,13 @@ class Gradients:
                 theta_g = self.members.rows(state.generators.theta, batch.faced)
                 fakes = self.generated(state.streams, theta_g, batch.noise)
         theta_d = self.members.rows(state.discriminators.theta, batch.moving).detach().requires_grad_()
-        agreed = None
+        said = None
         if batch.plain is not None:
             average = state.discriminators.average  # teaches, where there is one
-            agreed = self._agreed_on(theta_d if average is None else average, batch.plain)
-        found = self.log_p_of_discriminators(state.streams, theta_d, fakes, batch, agreed)
-        return _gradient(found, theta_d, batch.moving)
+            said = self._said(theta_d if average is None else average, batch.plain)
+        found, said = self.log_p_of_discriminators(state, theta_d, fakes, batch, said)
+        given = None if said is None else said.mean(0)
+        return _gradient(found, theta_d, batch.moving)._replace(given=given)
 
     def generated(self, streams: Streams, theta_g: Tensor, noise: Tensor) -> Tensor:
         """G(z; θ_g): (generators, noise batches · n_g, *point), of all ranks where they share a group."""
@@ -133,19 +136,20 @@ class Gradients:
 
     def log_p_of_discriminators(
         self,
-        streams: Streams,
+        state: State,
         theta_d: Tensor,
         fakes: Tensor | None,
         batch: DiscriminatorBatch,
-        agreed: Tensor | None = None,
-    ) -> LogDensities:
+        said: Tensor | None = None,
+    ) -> tuple[LogDensities, Tensor | None]:
         """log p(θ_d | X, θ_g) of every discriminator: Eq. 2 or 4 joined over noise batches and generators.
 
-        Without ``fakes`` there are only labels: those that are known, and for a consensus those that all chains
-        together give to unlabelled points, ``agreed`` (n_d, K), by default what the chains say of the points as each
-        sees them.
+        Without ``fakes`` there are only labels: those that are known, and for a consensus those that follow from what
+        all chains together have ``said`` of unlabelled points, (n_d, K). By default they say it here, of the points as
+        each sees them; it is returned too.
         """
         densities, labelled = self.settings.densities, batch.labelled
+        streams = state.streams
         weights = self.discriminator.drawn(theta_d, streams["weights"])
         prior = self.discriminator.log_p(theta_d, densities.prior_variance).view(self.members.groups, -1, 1, 1)
         # Real, generated and labelled points are batches of their own: normalised together with the labelled ones,
@@ -162,14 +166,15 @@ class Gradients:
             is_fake = reality(self._by_generator(logits["fake"]))
             log_p = discriminator_log_posterior(is_real, is_fake, prior, self.size, self.game)
         if batch.consensus > 0:
-            labels = self._agreed(logits["real"]) if agreed is None else agreed
+            said = self._average(logits["real"]) if said is None else said
+            labels = consensus_labels(balanced(said, state.given.to(said), densities.balance), densities.confidence)
             agreement = consensus_log_likelihood(logits["real"], labels, self.size, batch.consensus)
             log_p = log_p + agreement.view(prior.shape)
         if labelled is not None:
             weight = self.size / self.labelled_size if densities.label_weight is None else densities.label_weight
             known = labelled_log_likelihood(logits["labelled"], labelled[1], self.labelled_size, weight, self.game)
             log_p = log_p + known.view(prior.shape)
-        return self._joined(log_p, prior, (2, 3), self.members.everyone.generators)
+        return self._joined(log_p, prior, (2, 3), self.members.everyone.generators), said
 
     def _facing(self, fakes: Tensor, discriminators: int) -> Tensor:
         """Give each discriminator of a group the points of all generators of its group."""
@@ -192,15 +197,14 @@ class Gradients:
         return features.view(self.members.groups, -1, 1, 1, *features.shape[1:])
 
     @torch.no_grad()
-    def _agreed_on(self, theta_d: Tensor, points: Tensor) -> Tensor:
-        """The labels that all chains together give to ``points``, without noise on layers."""
-        return self._agreed(self.discriminator(theta_d, points)[..., : self.classes])
+    def _said(self, theta_d: Tensor, points: Tensor) -> Tensor:
+        """What all chains together say of ``points``, (n_d, K), without noise on layers."""
+        return self._average(self.discriminator(theta_d, points)[..., : self.classes])
 
     @torch.no_grad()
-    def _agreed(self, logits: Tensor) -> Tensor:
-        """The labels that all chains of ``logits`` (chains here, n_d, K) together give to their points."""
-        said = self.members.everyones(logits.softmax(-1), "discriminators")
-        return consensus_labels(said, self.settings.densities.confidence)
+    def _average(self, logits: Tensor) -> Tensor:
+        """The average prediction (n_d, K) of the chains of all ranks; ``logits`` are (chains here, n_d, K)."""
+        return self.members.everyones(logits.softmax(-1), "discriminators").mean(0)
 
     def layer_seeds(self, rng: torch.Generator, chains: int) -> Tensor | None:
         """Seeds, drawn from ``rng``, of the noise on the layers of so many discriminators here; None without it."""

@@ -21,6 +21,7 @@ class State:
     generators: Chains  # {θ_g^{j,m}}
     discriminators: Chains  # {θ_d^{j,m}}
     seen: Tensor  # (N,) of booleans: the unique real points so far, d of them
+    given: Tensor  # (K,): how often a consensus gives each class, a moving average
     streams: Streams
 
     def of(self, side: Side) -> Chains:
@@ -29,7 +30,8 @@ class State:
 
     def tensors(self, everyones: Rows) -> dict[str, Tensor]:
         """Every field but the iteration by name; ``everyones`` joins the rows of all ranks."""
-        found = {"seen": self.seen} | {f"rng.{name}": rng.get_state() for name, rng in self.streams.items()}
+        found = {"seen": self.seen, "given": self.given}
+        found |= {f"rng.{name}": rng.get_state() for name, rng in self.streams.items()}
         for side in SIDES:
             own = vars(self.of(side)).items()
             found |= {f"{side}.{name}": everyones(tensor, side) for name, tensor in own if tensor is not None}
@@ -39,6 +41,7 @@ class State:
         """Become what :meth:`tensors` gave at ``iteration``; ``own`` takes the rows of this rank."""
         self.iteration = iteration
         self.seen = tensors["seen"].clone()
+        self.given = tensors["given"].clone()
         for name, rng in self.streams.items():
             rng.set_state(tensors[f"rng.{name}"].cpu())
         for side in SIDES:

@@ -65,6 +65,23 @@ def changes(preset: PresetName, method: Method, dataset: ImageSetName, settings:
     return {name: value for name, value in settings.flat().items() if value != theirs[name]}
 
 
+def terms(settings: ImageSettings) -> list[str]:
+    """What a method learns from, and by what means, in a few words each."""
+    batches, densities, populations = settings.batches, settings.densities, settings.populations
+    several = populations.chains("discriminators") > 1
+    there = {
+        "labels": True,
+        "changed images": batches.jitter > 0 or batches.brightness > 0 or batches.cut > 0 or batches.flip,
+        "game": populations.generators > 0,
+        "feature matching": populations.generators > 0 and densities.feature_matching,
+        "consensus": densities.consensus > 0 and several,
+        "own teacher": densities.consensus > 0 and not several,
+        "noise on layers": settings.networks.layer_noise > 0,
+        f"T = {settings.sampler.temperature:g}": settings.sampler.temperature > 0,
+    }
+    return [name for name, has in there.items() if has]
+
+
 def described(preset: PresetName) -> dict[str, Values]:
     """Every value of the preset for ``bayesgan`` on MNIST, in groups, what others change, and those for vectors."""
     reference = image_settings(preset, "bayesgan", "mnist")

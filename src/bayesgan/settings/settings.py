@@ -85,6 +85,7 @@ class Densities(Group):
     consensus: NotNegative = 0.0  # times each unlabelled point counts with the label that all chains together give it
     consensus_on: View = "augmented"  # what they label: a point as each sees it, or as it is, without noise on layers
     confidence: Share = 0.0  # of the label that they give; points with less do not count
+    balance: Share = 0.0  # how far classes that they give too often are given less: 1 for classes equally frequent
     feature_matching: bool = False  # the generators match the mean features of real points
 
 
