@@ -4,7 +4,7 @@ python -m studies.signs ARCHIVE [METHOD…]              ARCHIVE: a zip with a f
 python -m studies.signs ARCHIVE METHOD… --smallest     to see that it runs: a few iterations, nothing kept
 
 500 pictures are for testing, the same ones for all. Three splits, each with 100 labels of its own among the others,
-ten a sign; the rest is unlabelled. Pictures are brought to 32×32 pixels. Writes results/signs.md; the runs go to signs/.
+ten a sign; the rest is unlabelled. Pictures are brought to 32×32 pixels. Writes results/signs.md; runs go to signs/.
 Stopped and started again, it goes on. One thread, at most a quarter of an hour a run.
 """
 
@@ -23,6 +23,7 @@ from bayesgan.data.labels import labelled_set
 from bayesgan.runs.images import Task, Training
 from bayesgan.settings.methods import Values
 from bayesgan.settings.names import METHOD_TITLES, Method
+from bayesgan.settings.names import METHODS as ALL
 from studies.smallest import TINY
 
 RESULTS = Path(__file__).parents[1] / "results" / "signs.md"
@@ -88,12 +89,13 @@ def formatted(found: dict[Method, list[float]]) -> str:
 def main(words: list[str]) -> str:
     """Compare the methods of the command line."""
     archive, *others = words
-    methods: tuple[Method, ...] = tuple(word for word in others if word != "--smallest") or METHODS  # type: ignore[assignment]
+    methods = tuple(method for method in ALL if method in others) or METHODS
     if "--smallest" in words:
         with tempfile.TemporaryDirectory() as folder:
             return formatted(compare(Path(archive), methods, Path(folder), TINY))
     table = formatted(compare(Path(archive), methods, RUNS, {}))
-    head = f"`python -m studies.signs {Path(archive).name}`: {LABELS} labels, {TESTED} test pictures, {SIDE}×{SIDE} pixels."
+    facts = f"{LABELS} labels, {TESTED} test pictures, {SIDE}×{SIDE} pixels"
+    head = f"`python -m studies.signs {Path(archive).name}`: {facts}."
     write_text(RESULTS, f"{head}\n\n{table}\n")
     return table
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import ndimage
 
-from bayesgan.data.augment import CHANGES, MOVE, PLACES, SLANT, STRETCH, TURN, Strengths, augmented
+from bayesgan.data.augment import CHANGES, MOVE, PLACES, STRETCH, TURN, Strengths, augmented
 from bayesgan.data.pixels import as_numbers
 from tests.helpers.tensors import rng
 
@@ -19,16 +19,16 @@ def picture(channels: int = 1, width: int = SIZE) -> torch.Tensor:
 
 
 def jittered(images: torch.Tensor, changes: torch.Tensor, strength: float) -> torch.Tensor:
-    """Change where images are, by ``changes`` (..., 6) in −1 … 1, and nothing else."""
+    """Change where images are, by ``changes`` (..., 5) in −1 … 1, and nothing else."""
     others = torch.full((*changes.shape[:-1], CHANGES - PLACES), 0.5)
     return augmented(images, torch.cat([(changes + 1) / 2, others], -1), Strengths(jitter=strength))
 
 
 def oracle(image: np.ndarray, changes: list[float], strength: float) -> np.ndarray:
     """Where each pixel comes from, in pixels from the middle of the picture."""
-    turn, wide, high, slant, right, down = (strength * each for each in changes)
+    turn, wide, high, right, down = (strength * each for each in changes)
     angle, wide, high = TURN * turn, math.exp(STRETCH * wide), math.exp(STRETCH * high)
-    from_column = np.array([wide * math.cos(angle), -high * math.sin(angle) + SLANT * slant])  # of column, row
+    from_column = np.array([wide * math.cos(angle), -high * math.sin(angle)])  # of column, row
     from_row = np.array([wide * math.sin(angle), high * math.cos(angle)])
     sides = np.array(image.shape[1:])
     matrix = np.array([from_row[::-1], from_column[::-1]])  # scipy counts rows first
@@ -63,16 +63,15 @@ def test_no_change_changes_nothing() -> None:
 
 
 def test_a_move_to_the_right_takes_pixels_from_the_right_and_repeats_the_edge() -> None:
-    """Two pixels of 14 are MOVE of half a side twice over."""
     image = picture()
-    changes = torch.tensor([[0.0, 0.0, 0.0, 0.0, 1.0, 0.0]])
+    changes = torch.tensor([[0.0, 0.0, 0.0, 1.0, 0.0]])
     columns = (torch.arange(SIZE) + 2).clamp(max=SIZE - 1)
-    torch.testing.assert_close(jittered(image[None], changes, 2.0)[0], image[..., columns])
+    torch.testing.assert_close(jittered(image[None], changes, 4 / SIZE / MOVE)[0], image[..., columns])
 
 
 def numbers(**places: float) -> torch.Tensor:
     """The numbers of one image, of which those that are named are not in the middle."""
-    names = ("turn", "wide", "high", "slant", "right", "down", "mirror", "contrast", "light", "hidden", "row", "column")
+    names = ("turn", "wide", "high", "right", "down", "mirror", "contrast", "light", "hidden", "row", "column")
     return torch.tensor([[places.get(name, 0.5) for name in names]], dtype=torch.double)
 
 
@@ -85,7 +84,7 @@ def test_half_of_the_images_are_mirrored_and_only_if_they_may_be(jitter: float) 
 
 
 def test_a_mirrored_image_is_then_turned_and_moved() -> None:
-    image, place = picture(), {"turn": 0.9, "right": 0.8, "slant": 0.3}
+    image, place = picture(), {"turn": 0.9, "right": 0.8, "high": 0.3}
     both = augmented(image[None], numbers(mirror=0.1, **place), Strengths(jitter=1.0, flip=True))
     turned = augmented(image.flip(-1)[None], numbers(**place), Strengths(jitter=1.0))
     torch.testing.assert_close(both, turned)

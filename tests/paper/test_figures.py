@@ -6,10 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.cli.figures import figures
-from bayesgan.paper.figures import LINES, by_settings, draw, errors, joined, one_line
+from bayesgan.paper.figures import (
+    LINES,
+    Curve,
+    _mark_the_papers,
+    by_settings,
+    draw,
+    errors,
+    joined,
+    one_line,
+    reported_share,
+)
 from bayesgan.runs.images import Training
 from bayesgan.runs.saved import Evaluation, find_runs, read_run
 from bayesgan.settings.names import METHODS
@@ -107,6 +118,23 @@ def test_the_axes_hold_the_mean_over_runs(grid: Path) -> None:
         line = next(line for line in axes.lines if line.get_label() == "DCGAN (2 runs)")
         np.testing.assert_allclose(np.asarray(line.get_xdata(), float), values[key])
         np.testing.assert_allclose(np.asarray(line.get_ydata(), float), values["chains_error"])
+
+
+@pytest.mark.parametrize(("dataset", "share"), [("mnist", 0.0079), ("svhn", None), ("digits", None)])
+def test_the_papers_error_is_a_share_where_the_paper_has_one(dataset: str, share: float | None) -> None:
+    assert reported_share(dataset, 100) == (None if share is None else pytest.approx(share))
+
+
+def test_a_ring_marks_where_a_curve_first_passes_the_papers_error() -> None:
+    left, right = Figure().subplots(1, 2)
+    steps, seconds = np.array([10, 20, 30]), np.array([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]])
+    passes = Curve(steps, seconds, np.array([[0.2, 0.12, 0.1], [0.2, 0.12, 0.08]]))  # the mean at the second step
+    never = Curve(steps, seconds, np.full((2, 3), 0.5))
+    _mark_the_papers(left, right, [passes, never], "svhn", 1000)
+    for axes, place in ((left, 20), (right, 3.0)):
+        line, ring = axes.lines
+        assert set(np.asarray(line.get_ydata())) == {0.129}
+        assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (place, pytest.approx(0.12))
 
 
 def test_without_dcgans_there_is_no_panel_of_them(grid: Path, tmp_path: Path) -> None:

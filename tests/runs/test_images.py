@@ -186,7 +186,8 @@ def test_a_supervised_classifier_needs_labels(tmp_path: Path) -> None:
 
 
 LONG = ["--set=iterations=60", "--set=burn_in=20", "--set=thin=5", "--set=generator_width=4"]
-IN_TURN = ["--set=coupling=all", "--set=consensus=0", "--set=chain_batch=3", "--set=architecture=dcgan", "--set=layer_noise=0.1"]
+IN_TURN = ["--set=coupling=all", "--set=consensus=0", "--set=chain_batch=3"]
+IN_TURN += ["--set=architecture=dcgan", "--set=layer_noise=0.1"]
 
 # ``bayesgan``, killed when half of a checkpoint is written.
 TORN = """

@@ -8,7 +8,7 @@ import pytest
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.runs.images import Task, Training, task_of
-from bayesgan.runs.record import DELETED, FORMAT, RunRecord, read_record
+from bayesgan.runs.record import DELETED, FORMAT, RENAMED, RunRecord, read_record
 from bayesgan.settings.names import METHODS
 from bayesgan.settings.settings import ImageSettings
 
@@ -46,7 +46,7 @@ def test_every_committed_run_is_read() -> None:
         assert (record.dataset, record.labels, record.method) == (dataset, int(labels), method)
         assert (record.subset, record.seed) == (int(subset), int(subset))
         settings, flat = there["settings"], record.settings.flat()
-        kept = {name: value for name, value in settings.items() if name not in DELETED}
+        kept = {RENAMED.get(name, name): value for name, value in settings.items() if name not in DELETED}
         if kept.get("consensus_on") == "shown":
             kept["consensus_on"] = "augmented"  # its name now
         if method == "supervised":

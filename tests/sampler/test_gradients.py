@@ -99,10 +99,10 @@ def naive_generator(gan: BayesianGAN, chain: int, theta_g: Tensor, noise: Tensor
             for z in batch if not s.densities.feature_matching else []:
                 point = generated(theta_g, z)
                 if s.densities.game == "wasserstein":
-                    value = s.densities.critic_weight * critic(theta_d, point)
+                    value = critic(theta_d, point)
                 else:
                     value = torch.log(sum(d(theta_d, point)[1:], torch.zeros(())))
-                log_p = log_p + value * SIZE / FAKE_BATCH
+                log_p = log_p + s.densities.game_weight * value * SIZE / FAKE_BATCH
             terms.append(log_p)
     return joined(terms, s.densities.marginal)
 
@@ -119,16 +119,14 @@ def naive_discriminator(
             for x in real:
                 is_real = torch.log(sum(d(theta_d, x)[1:], torch.zeros(())))
                 if s.densities.game == "wasserstein":
-                    is_real = s.densities.critic_weight * critic(theta_d, x)
-                log_p = log_p + is_real * SIZE / REAL_BATCH
+                    is_real = critic(theta_d, x)
+                log_p = log_p + s.densities.game_weight * is_real * SIZE / REAL_BATCH
             for z in batch:
                 point = generated(gan.state.generators.theta[k], z)
                 value = (
-                    -s.densities.critic_weight * critic(theta_d, point)
-                    if s.densities.game == "wasserstein"
-                    else torch.log(d(theta_d, point)[0])
+                    -critic(theta_d, point) if s.densities.game == "wasserstein" else torch.log(d(theta_d, point)[0])
                 )
-                log_p = log_p + value * SIZE / FAKE_BATCH
+                log_p = log_p + s.densities.game_weight * value * SIZE / FAKE_BATCH
             n_s = len(labelled[0])
             weight = SIZE / LABELLED if s.densities.label_weight is None else s.densities.label_weight
             for x, y in zip(*labelled, strict=True):
@@ -196,7 +194,7 @@ def test_labels_in_batches_of_any_size_and_weight_equal_a_naive_implementation(
 
 
 @pytest.mark.parametrize("game", ["jensen-shannon", "wasserstein"])
-@pytest.mark.parametrize("trick", [{}, {"feature_matching": True}, {"critic_weight": 0.3}], ids=str)
+@pytest.mark.parametrize("trick", [{}, {"feature_matching": True}, {"game_weight": 0.3}], ids=str)
 @pytest.mark.parametrize("coupling", ["algorithm1", "all", "pairs"])
 def test_games_and_tricks_equal_a_naive_implementation(
     game: GameName, trick: dict[str, Any], coupling: Coupling

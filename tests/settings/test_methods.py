@@ -84,7 +84,10 @@ def test_discriminative_is_the_bayesian_gan_without_generators(dataset: ImageSet
 
 @pytest.mark.parametrize("dataset", IMAGE_SETS)
 def test_baselines_with_a_teacher_are_the_baselines_with_a_consensus(dataset: ImageSetName) -> None:
-    for name, baseline, networks in (("dcgan-teacher", "dcgan", 1), ("dcgan10-consensus", "dcgan10", 10)):
+    compared: tuple[tuple[Method, Method, int], ...] = (
+        *(("dcgan-teacher", "dcgan", 1), ("dcgan10-consensus", "dcgan10", 10)),
+    )
+    for name, baseline, networks in compared:
         ours, theirs = (image_settings("fast", each, dataset).flat() for each in (name, baseline))
         assert (ours["generators"], ours["discriminators"]) == (networks, networks)
         differ = {each: value for each, value in ours.items() if value != theirs[each]}

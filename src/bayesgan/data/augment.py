@@ -1,4 +1,4 @@
-"""Show images a little changed: turned, stretched, slanted, moved, mirrored, brighter or darker, a part cut out."""
+"""Show images a little changed: turned, stretched, moved, mirrored, brighter or darker, with a part cut out."""
 
 import math
 from typing import NamedTuple
@@ -8,11 +8,10 @@ from torch import Tensor
 from torch.nn import functional
 
 # At most, at strength 1.
-TURN = math.radians(15.0)
-STRETCH = 0.1  # of either side, as a logarithm
-SLANT = 0.1  # sideways, of the height
-MOVE = 1 / 7  # of half a side, up or down and sideways: two pixels of 28
-PLACES, LIGHTS, CUTS = 6, 2, 3  # numbers for each image that say where it goes, how bright it is, and what is cut out,
+TURN = math.radians(12.0)
+STRETCH = 0.12  # of either side, as a logarithm
+MOVE = 0.2  # of half a side, up or down and sideways
+PLACES, LIGHTS, CUTS = 5, 2, 3  # numbers for each image that say where it goes, how bright it is, and what is cut out,
 CHANGES = PLACES + 1 + LIGHTS + CUTS  # and one that says whether it is mirrored
 
 
@@ -26,7 +25,7 @@ class Strengths(NamedTuple):
 
 
 def augmented(images: Tensor, changes: Tensor, strengths: Strengths) -> Tensor:
-    """Change each of ``images`` (..., channels, height, width) in [−1, 1] by its ``changes`` (..., 12) in 0 … 1."""
+    """Change each of ``images`` (..., channels, height, width) in [−1, 1] by its ``changes`` (..., 11) in 0 … 1."""
     flat, numbers = images.flatten(0, -4), changes.flatten(0, -2).to(images.dtype)
     place, mirror, light, cut = numbers.split([PLACES, 1, LIGHTS, CUTS], 1)
     mirrored = (mirror < 0.5) & strengths.flip
@@ -42,16 +41,16 @@ def augmented(images: Tensor, changes: Tensor, strengths: Strengths) -> Tensor:
 
 
 def _moved(images: Tensor, changes: Tensor, strength: float, mirror: Tensor) -> Tensor:
-    """Turn, stretch sideways and upwards, slant, move sideways and upwards, by ``changes`` (n, 6) in −1 … 1.
+    """Turn, stretch sideways and upwards, move sideways and upwards, by ``changes`` (n, 5) in −1 … 1.
 
     Edges repeat. ``mirror`` (n,) is −1 for images that are mirrored, too.
     """
-    turn, wide, high, slant, right, down = (strength * changes).unbind(1)
+    turn, wide, high, right, down = (strength * changes).unbind(1)
     wide, high = torch.exp(STRETCH * wide), torch.exp(STRETCH * high)
     cosine, sine = torch.cos(TURN * turn), torch.sin(TURN * turn)
     narrow = images.shape[-2] / images.shape[-1]  # places are told in halves of either side
     rows = (
-        (mirror * wide * cosine, mirror * narrow * (SLANT * slant - high * sine), mirror * MOVE * right),
+        (mirror * wide * cosine, mirror * -narrow * high * sine, mirror * MOVE * right),
         (wide * sine / narrow, high * cosine, MOVE * down),
     )
     places = functional.affine_grid(torch.stack([torch.stack(row, 1) for row in rows], 1), list(images.shape), False)

@@ -45,8 +45,8 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     """Semi-supervised classification, averaged over a posterior of discriminators (Sections 2.2 and 4).
 
     Points are vectors, (n, features), or images: (n, height, width[, channels]), or (n, features) with an
-    ``image_shape``. Vectors are standardised, and two-layer networks play the game. Images have convolutional networks, which
-    take bytes: they are taken as they are, and numbers of any other kind are scaled, so that the smallest one in
+    ``image_shape``. Vectors are standardised, and two-layer networks play the game. Images have convolutional ones,
+    which take bytes: they are taken as they are, and numbers of any other kind are scaled, so that the smallest one in
     ``fit`` is 0 and the largest one 255; what is beyond these in a prediction is clipped. Images are turned and moved
     a little while training (``settings={"jitter": 0}`` leaves that out), but not mirrored: ``settings={"flip": True}``
     is for photographs, not for letters.

@@ -14,6 +14,8 @@ from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import replacing
 from bayesgan.data.names import IMAGE_SET_TITLES, IMAGE_SETS
 from bayesgan.paper import sheets
+from bayesgan.paper.reported import reported
+from bayesgan.paper.statistics import unit
 from bayesgan.runs.run import METRICS
 from bayesgan.runs.saved import Evaluation, SavedRun
 from bayesgan.settings.compose import DRAWS
@@ -45,6 +47,7 @@ FURTHER_LINES: tuple[dict[str, Any], ...] = (
 )
 AVERAGE: dict[str, Any] = {"linestyle": "-", "linewidth": 2.6}
 CHAINS: dict[str, Any] = {"linewidth": 1.0}
+MNIST_TESTED = 10_000  # images that the paper's errors on MNIST are counted on
 LEGEND = 48  # letters in a line of the legend
 WIDE = 5.0  # the highest value over the lowest, from which on an axis is logarithmic
 STYLE: dict[Any, Any] = {
@@ -162,6 +165,7 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
     for burn_in in sorted({run.settings.length.burn_in for run in runs if run.record.method == "bayesgan"}):
         left.axvline(burn_in, color="black", lw=0.6)
         left.annotate(" sampling →", (burn_in, 1.0), xycoords=("data", "axes fraction"), va="bottom", fontsize=9)
+    _mark_the_papers(left, right, curves, about.dataset, about.labels)
     _finish(left, right, curves, runs)
     repeated = max(len(curve.errors) for curve in curves) > 1
     note = "; lines: mean over runs, shaded: their range" if repeated else ""
@@ -170,6 +174,26 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
     names = [textwrap.fill(name, LEGEND) for name in names]
     figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, handlelength=4, fontsize=9)
     return figure
+
+
+def reported_share(dataset: str, labels: int) -> float | None:
+    """The test error of the Bayesian GAN in the paper's Table 1, as a share."""
+    found = reported(dataset, labels, "bayesgan")
+    return None if found is None else found[0] / (MNIST_TESTED if unit(dataset) == "errors" else 100)
+
+
+def _mark_the_papers(left: "Axes", right: "Axes", curves: Sequence[Curve], dataset: str, labels: int) -> None:
+    """A line at the paper's error, and a ring where the mean of each curve first passes it."""
+    share = reported_share(dataset, labels)
+    if share is None:
+        return
+    for axes in (left, right):
+        axes.axhline(share, color="#8c8c8c", lw=1.0, label="the paper's BayesGAN")
+    for curve in curves:
+        below = np.flatnonzero(curve.errors.mean(0) <= share)
+        if len(below):
+            for axes, places in ((left, curve.iterations), (right, curve.seconds.mean(0))):
+                axes.plot(places[below[0]], curve.errors.mean(0)[below[0]], "o", ms=10, mfc="none", color="black")
 
 
 def _plot(axes: "Axes", x: np.ndarray, errors: np.ndarray, label: str, style: dict[str, Any]) -> None:

@@ -19,6 +19,8 @@ FORMAT = 2  # of config.json; 1 had its settings in no groups, and no number
 # Settings of format 1 that are no more, with what they were by default.
 DELETED: dict[str, Any] = {"branches": 1, "faced": None, "sweep": 1, "scan": "in-turn", "real_target": 1.0}
 
+RENAMED = {"critic_weight": "game_weight"}  # of format 1
+
 Pixels = Annotated[int, Field(ge=1, le=4096)]
 
 
@@ -95,7 +97,8 @@ def _from_format_1(values: dict[str, Any], folder: Path) -> dict[str, Any]:
         flat.pop("game")  # without generators there is nothing else
     places = ImageSettings.places()
     settings: dict[str, dict[str, Any]] = {}
-    for name, value in flat.items():
+    for old, value in flat.items():  # by their names then
+        name = RENAMED[old] if old in RENAMED else old
         if name not in places:
             raise BayesganError(f"{folder / CONFIG} is damaged (there is no setting '{name}'): the run cannot be read.")
         settings.setdefault(places[name], {})[name] = value

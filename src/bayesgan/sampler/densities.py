@@ -64,19 +64,23 @@ GAMES: dict[GameName, Game] = {
 }
 
 
-def game_of(name: GameName, label_term: LabelTerm, critic_weight: float = 1.0) -> Game:
+def game_of(name: GameName, label_term: LabelTerm, weight: float = 1.0) -> Game:
     """The game with its label term: "joint" is log D(x=y) as in Eq. 4, "class" is log p(y | x, real).
 
     The first also says that a labelled point is real, as often as labels count; the unlabelled points say it anyway.
-    A critic's value has no natural scale beside the labels' log likelihood: ``critic_weight`` gives it one.
+    ``weight`` multiplies what is said of being real or generated: 1 in Eqs. 1 to 4. A critic's value has no natural
+    scale beside the labels' log likelihood, and needs one.
     """
     game = GAMES[name]
-    if label_term == "class":
-        game = game._replace(labelled=_log_class_of_real)
-    if name == "wasserstein":
-        value, cost = partial(torch.mul, other=critic_weight), partial(torch.mul, other=-critic_weight)
-        game = game._replace(real=value, fake=cost, fool=value)
-    return game
+    if weight != 1.0:
+        game = game._replace(
+            **{term: partial(_weighted, getattr(game, term), weight) for term in ("real", "fake", "fool")}
+        )
+    return game._replace(labelled=_log_class_of_real) if label_term == "class" else game
+
+
+def _weighted(term: Callable[[Tensor], Tensor], weight: float, logits: Tensor) -> Tensor:
+    return term(logits) * weight
 
 
 class _LogNormal(torch.autograd.Function):
@@ -165,7 +169,7 @@ def balanced(average: Tensor, given: Tensor, balance: float) -> Tensor:
     .. math:: \tilde p_i(y) \propto \bar p_i(y)\,/\,m(y)^\lambda
 
     With λ = 1 and m the mean of :math:`\bar p` over all points, all classes come out about equally often (Berthelot et
-    al. 2020, https://arxiv.org/abs/1911.09785): what chains confuse in one direction, they do not confirm to each other.
+    al. 2020, https://arxiv.org/abs/1911.09785): chains do not confirm to each other what they confuse in one direction.
     """
     tilted = average / given**balance
     return tilted / tilted.sum(-1, keepdim=True)

@@ -77,7 +77,7 @@ class Gradients:
         densities = settings.densities
         # With nobody to tell it from, a label does not say that a point is real.
         label_term = densities.label_term if settings.populations.generators > 0 else "class"
-        self.game = game_of(densities.game, label_term, densities.critic_weight)
+        self.game = game_of(densities.game, label_term, densities.game_weight)
 
     def of_generators(self, state: State, batch: GeneratorBatch) -> Gradient:
         """Σ_i Σ_k ∂ log p(θ_g | z^(i), θ_d^k)/∂θ_g, or as ``marginal`` joins them."""

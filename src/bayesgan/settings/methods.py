@@ -45,7 +45,7 @@ TAUGHT: Values = {"consensus": 1.0, "consensus_on": "plain"}
 METHOD_VALUES: dict[Method, Values] = {
     "bayesgan": {},
     "dcgan": OPTIMISED,
-    "wdcgan": OPTIMISED | WASSERSTEIN | {"feature_matching": False, "critic_weight": 0.1},
+    "wdcgan": OPTIMISED | WASSERSTEIN | {"feature_matching": False, "game_weight": 0.1},
     # Ten, each on its own 80 % of the unlabelled images (Section 4), averaged.
     "dcgan10": OPTIMISED | {"generators": 10, "discriminators": 10, "coupling": "pairs", "data_share": 0.8},
     "supervised": OPTIMISED | {"generators": 0},

@@ -77,7 +77,7 @@ class Densities(Group):
     """What is sampled: Eqs. 1 to 4, and what is added to them."""
 
     game: GameName = "jensen-shannon"
-    critic_weight: Positive = 1.0  # of a Wasserstein critic's value beside the labels' log likelihood
+    game_weight: Positive = 1.0  # times what is real or generated counts beside the labels, 1 in Eqs. 3 and 4
     prior_variance: Positive | None = 1.0  # of N(0, variance · I) over all weights; None: flat
     marginal: Marginal = "mean"  # how noise batches and opponents are joined
     label_term: LabelTerm = "joint"  # log D(x=y) as in Eq. 4, or log p(y | x, real)
@@ -96,8 +96,8 @@ class Batches(Group):
     real_batch: Count = 64  # n_d, for each discriminator
     fake_batch: Count = 64  # n_g, for each noise batch of each generator
     label_batch: Count = 100  # labelled points, for each discriminator: all of them if they are fewer
-    jitter: NotNegative = 0.0  # how far real images are turned, stretched and moved each time they are seen: up to 15°,
-    # 10 % and a fourteenth of a side with 1
+    jitter: NotNegative = 0.0  # how far real images are turned, stretched and moved each time they are seen: up to 12°,
+    # 12 % and a tenth of a side with 1
     brightness: Share = 0.0  # how much brighter or darker they become, of half the range, and how much more contrast
     cut: Share = 0.0  # side of a square, as a share of the image's, that half of them lose
     flip: bool = False  # half of them are mirrored
