@@ -104,7 +104,7 @@ def _number(value: object) -> object:
 
 def test_a_derived_value_is_described_as_what_it_is() -> None:
     table = described("fast")["dcgan10"]
-    assert table["thin"] == "667 (the last weights alone)"
+    assert table["thin"] == "333 (the last weights alone)"
     table = described("paper")
     assert table["dcgan"]["burn_in"] == "6667 (two thirds of the iterations; Adam to the end)"
     assert table["lfvi"]["burn_in"] == "9990 (10 draws in the last iterations)"

@@ -98,10 +98,10 @@ def _from_format_1(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     places = ImageSettings.places()
     settings: dict[str, dict[str, Any]] = {}
     for old, value in flat.items():  # by their names then
-        name = RENAMED[old] if old in RENAMED else old
-        if name not in places:
-            raise BayesganError(f"{folder / CONFIG} is damaged (there is no setting '{name}'): the run cannot be read.")
-        settings.setdefault(places[name], {})[name] = value
+        present: str = RENAMED.get(str(old), str(old))
+        if present not in places:
+            raise BayesganError(f"{folder / CONFIG} is damaged (there is no setting '{old}'): the run cannot be read.")
+        settings.setdefault(places[present], {})[present] = value
     method = values.get("method")
     if method == "bayesgan" and flat.get("temperature") == 0 and flat.get("prior_variance", 1.0) is None:
         method = "ensemble"
