@@ -254,6 +254,7 @@ WHAT = {
     "synthetic_500_ms": "the same, D = 500",
     "time_to_dcgan10": "time until DCGAN-10's final test error is reached, three evaluations in a row ÷ all of "
     "DCGAN-10's time (digits, median of 3 subsets; `make bench-long`)",
+    "time_to_dcgan10_consensus": "the same, of a DCGAN-10 with a consensus",
 }
 
 

@@ -29,37 +29,23 @@ from bayesgan.data.names import IMAGE_SET_TITLES, ImageSetName, default_folder
 from bayesgan.posterior.suggest import suggested
 from bayesgan.runs.images import Task, Training
 from bayesgan.runs.saved import load as load_run
+from studies.cases import FALLING, POSTERIOR, Values, of_width
 from studies.smallest import TINY
 
 RESULTS = Path(__file__).parents[1] / "results" / "suggestions"
 RUNS = Path("suggestions")
 START, STEP, END = 20, 20, 100
 WAYS = ("random", "suggested")
-OVERRIDES: dict[str, dict[str, Any]] = {
-    "digits": {
-        "generators": 4,
-        "discriminators": 4,
-        "real_batch": 64,
-        "fake_batch": 64,
-        "label_batch": 100,
-        "iterations": 1000,
-        "burn_in": 600,
-        "thin": 50,
-        "jitter": 0.0,
-        "consensus": 0.0,
-    },
-    "mnist": {
-        "generators": 2,
-        "discriminators": 2,
-        "real_batch": 32,
-        "fake_batch": 32,
-        "label_batch": 25,
-        "iterations": 1500,
-        "burn_in": 1000,
-        "thin": 50,
-        "jitter": 0.0,
-        "consensus": 0.0,
-    },
+SMALL: Values = {"real_batch": 32, "fake_batch": 32, "label_batch": 25}
+# The presets as they were then
+OVERRIDES: dict[str, Values] = {
+    "digits": of_width(32) | POSTERIOR | {"iterations": 1000, "burn_in": 600, "thin": 50},
+    "mnist": of_width(16)
+    | POSTERIOR
+    | FALLING
+    | SMALL
+    | {"layer_noise": 0.3, "feature_matching": True, "generators": 2, "discriminators": 2}
+    | {"iterations": 1500, "burn_in": 1000, "thin": 50},
 }
 
 Split = Literal["test", "validation"]

@@ -171,3 +171,11 @@ def test_train_on_own_pictures(pictures: Path, tmp_path: Path, capsys: pytest.Ca
 )
 def test_options_that_do_not_fit(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert sentence in refused(capsys, "train", *arguments)
+
+
+def test_own_pictures_are_mirrored_where_that_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bayesgan(capsys, "data", "export", "digits", "pictures", "--labels", "20").code == 0
+    quick = ["--images", "pictures/train", *QUICK]
+    assert bayesgan(capsys, "train", *quick, "--flip", "--out", "run").code == 0
+    assert json.loads((here / "run" / "config.json").read_text())["settings"]["batches"]["flip"] is True
+    assert "--flip is for your own pictures" in refused(capsys, "train", *DIGITS, "--flip", "--out", "other")

@@ -14,6 +14,7 @@ import torch
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import open_tensors
+from bayesgan.data.folder import OwnImages
 from bayesgan.data.names import ImageSetName
 from bayesgan.runs.images import Task, Training, data_of_run, task_of
 from bayesgan.runs.record import read_record
@@ -263,3 +264,13 @@ def test_killed_at_random_moments_it_ends_in_the_same_bits(tmp_path: Path) -> No
         assert attempt < 39, "never finished"
     assert kills >= 3
     assert_same_bits(whole, torn)
+
+
+def test_own_pictures_are_mirrored_and_balanced_only_if_somebody_says_so() -> None:
+    own = OwnImages("somewhere")
+    careful = Task("own", "all", own=own, like="cifar10")
+    assert (careful.settings.batches.flip, careful.settings.densities.balance) == (False, 0.0)
+    assert careful.changed == {}
+    bold = Task("own", "all", own=own, like="cifar10", overrides={"flip": True})
+    assert bold.settings.batches.flip
+    assert bold.changed == {"flip": True}

@@ -30,7 +30,7 @@ from bayesgan.posterior.posterior import Posterior
 from bayesgan.posterior.samples import Held
 from bayesgan.sampler.gan import BayesianGAN, Sample
 from bayesgan.sampler.minibatches import Labels
-from bayesgan.settings.compose import image_settings, vector_settings
+from bayesgan.settings.compose import OWN, image_settings, vector_settings
 from bayesgan.settings.names import Method, PresetName
 from bayesgan.settings.settings import ImageSettings, Settings, VectorSettings
 
@@ -181,7 +181,7 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         values = dict(self.settings or {}) | ({} if self.iterations is None else {"iterations": self.iterations})
         values = {name: _plain(value) for name, value in values.items()}
         if self.image_shape_ is not None:
-            return image_settings(self.preset, self.method, similar(shape), **({"flip": False} | values))
+            return image_settings(self.preset, self.method, similar(shape), **(OWN | values))
         return vector_settings(self.preset, self.method, **values)
 
     def _points(self, X: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from bayesgan.runs.summary import SUMMARY
 from bayesgan.sampler.distributed import ALONE, Ranks
 from bayesgan.sampler.gan import BayesianGAN, Sample
 from bayesgan.sampler.minibatches import Labels
-from bayesgan.settings.compose import changes, image_settings
+from bayesgan.settings.compose import OWN, changes, image_settings
 from bayesgan.settings.names import Method, PresetName
 from bayesgan.settings.settings import ImageSettings
 
@@ -64,13 +64,12 @@ class Task:
     @property
     def changed(self) -> dict[str, Any]:
         """The settings that are not those of the preset."""
-        found = changes(self.preset, self.method, self._kind, self.settings)
-        return {name: value for name, value in found.items() if (name, value) not in self._careful.items()}
+        return changes(self.preset, self.method, self._kind, self.settings, **self._careful)
 
     @property
     def _careful(self) -> dict[str, Any]:
-        """What differs for own pictures: nobody has said yet that they may be mirrored."""
-        return {} if self.own is None else {"flip": False}
+        """What differs for own pictures."""
+        return {} if self.own is None else OWN
 
     @property
     def identity(self) -> dict[str, Any]:

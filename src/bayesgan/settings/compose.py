@@ -10,6 +10,8 @@ from bayesgan.settings.names import METHODS, PRESETS, Method, PresetName
 from bayesgan.settings.settings import ImageSettings, VectorSettings
 
 BURN_IN = 2 / 3  # of the iterations of a method that does not sample, where nothing depends on it
+# For a person's own pictures, of which nobody has said that they may be mirrored or how frequent their classes are
+OWN: Values = {"flip": False, "balance": 0.0}
 DRAWS = 10  # from the Gaussians of lfvi, in its last iterations unless its steps fall
 
 
@@ -59,9 +61,11 @@ def derived(method: Method, chosen: Values, values: Values) -> dict[str, Derived
     return {name: each for name, each in found.items() if name not in values and each.value != chosen[name]}
 
 
-def changes(preset: PresetName, method: Method, dataset: ImageSetName, settings: ImageSettings) -> Values:
-    """The values of ``settings`` that are not the preset's."""
-    theirs = image_settings(preset, method, dataset).flat()
+def changes(
+    preset: PresetName, method: Method, dataset: ImageSetName, settings: ImageSettings, /, **values: Any
+) -> Values:
+    """The values of ``settings`` that are not the preset's, of which ``values`` take the place."""
+    theirs = image_settings(preset, method, dataset, **values).flat()
     return {name: value for name, value in settings.flat().items() if value != theirs[name]}
 
 
