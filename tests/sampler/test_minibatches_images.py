@@ -1,14 +1,16 @@
 """Where the sampler shows images turned, moved, lit, cut and mirrored."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 from bayesgan.base.errors import BayesganError
+from bayesgan.data.augment import CHANGES, Strengths, augmented
 from bayesgan.sampler.gradients import Gradients, LogDensities
 from bayesgan.sampler.minibatches import DiscriminatorBatch
-from tests.helpers.labelled import dcgan, small_gan
+from tests.helpers.labelled import FAKE_BATCH, dcgan, small_gan
 
 
 def test_real_and_labelled_images_are_shown_changed_and_statistics_are_not() -> None:
@@ -57,8 +59,11 @@ def test_what_an_iteration_shows_is_changed_and_diagnostics_draw_from_their_own_
         shown.extend([batch.real, batch.labelled[0]])
         return discriminators(self, state, theta, fakes, batch, said)
 
-    def watch_g(self: Gradients, streams: Any, theta: Any, facing: Any, noise: Any, real: torch.Tensor) -> LogDensities:
+    def watch_g(
+        self: Gradients, streams: Any, theta: Any, facing: Any, noise: Any, real: torch.Tensor, changes: Any
+    ) -> LogDensities:
         shown.append(real)
+        assert changes is None
         return generators(self, streams, theta, facing, noise, real)
 
     monkeypatch.setattr(Gradients, "log_p_of_discriminators", watch_d)
@@ -73,6 +78,27 @@ def test_what_an_iteration_shows_is_changed_and_diagnostics_draw_from_their_own_
     for images in shown:
         for image in images.flatten(0, 1):
             assert (image - gan.batches.data).abs().amax((1, 2, 3)).min() > 1e-3
+
+
+def test_generated_images_are_changed_too_where_that_is_wanted() -> None:
+    """Against the same images changed by the same numbers, in both gradients; each image by numbers of its own."""
+    gan = dcgan(generators=2, discriminators=1, jitter=1.0, brightness=0.2, change_generated=True)
+    assert dcgan(jitter=1.0).batches.for_generators(gan.state).changes is None
+    for batch in (gan.batches.for_generators(gan.state), gan.batches.for_discriminators(gan.state)):
+        assert batch.changes is not None
+        assert batch.noise is not None
+        assert batch.changes.shape == (2, FAKE_BATCH, CHANGES)
+        assert len(batch.changes.flatten(0, 1).unique(dim=0)) == 2 * FAKE_BATCH
+        theta = gan.state.generators.theta
+        ours = gan.gradients.generated(gan.state.streams, theta, batch.noise, batch.changes)
+        plain = gan.gradients.generated(gan.state.streams, theta, batch.noise)
+        expected = augmented(plain, batch.changes, Strengths(jitter=1.0, brightness=0.2))
+        torch.testing.assert_close(ours, expected)
+        assert not torch.allclose(ours, plain)
+    batch = gan.batches.for_generators(gan.state)
+    shown = gan.gradients.of_generators(gan.state, batch).values
+    as_they_are = gan.gradients.of_generators(gan.state, replace(batch, changes=None)).values
+    assert not torch.allclose(shown, as_they_are)  # what is done to images is in the generators' gradient
 
 
 @pytest.mark.parametrize("values", [{"jitter": 1.0}, {"brightness": 0.2}, {"cut": 0.5}, {"flip": True}])

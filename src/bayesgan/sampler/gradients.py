@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bayesgan.base.errors import BayesganError
+from bayesgan.data.augment import augmented
 from bayesgan.sampler.densities import (
     balanced,
     consensus_labels,
@@ -23,7 +24,7 @@ from bayesgan.sampler.densities import (
     reality,
 )
 from bayesgan.sampler.distributed import Members
-from bayesgan.sampler.minibatches import DiscriminatorBatch, GeneratorBatch, Labels
+from bayesgan.sampler.minibatches import DiscriminatorBatch, GeneratorBatch, Labels, strengths_of
 from bayesgan.sampler.population import Population
 from bayesgan.sampler.sghmc import noise_seeds
 from bayesgan.sampler.state import State, Streams
@@ -74,6 +75,7 @@ class Gradients:
         self.classes = 1 if labels is None else labels.number  # K
         self.labelled_size = 0 if labels is None else len(labels.indices)  # N_s
         self.members = members
+        self.strengths = strengths_of(settings)
         densities = settings.densities
         # With nobody to tell it from, a label does not say that a point is real.
         label_term = densities.label_term if settings.populations.generators > 0 else "class"
@@ -83,7 +85,7 @@ class Gradients:
         """Σ_i Σ_k ∂ log p(θ_g | z^(i), θ_d^k)/∂θ_g, or as ``marginal`` joins them."""
         theta_g = self.members.rows(state.generators.theta, batch.moving).detach().requires_grad_()
         theta_d = self.members.rows(state.discriminators.theta, batch.faced)
-        found = self.log_p_of_generators(state.streams, theta_g, theta_d, batch.noise, batch.real)
+        found = self.log_p_of_generators(state.streams, theta_g, theta_d, batch.noise, batch.real, batch.changes)
         return _gradient(found, theta_g, batch.moving)
 
     def of_discriminators(self, state: State, batch: DiscriminatorBatch) -> Gradient:
@@ -92,7 +94,7 @@ class Gradients:
         if batch.noise is not None and batch.faced is not None:
             with torch.no_grad():
                 theta_g = self.members.rows(state.generators.theta, batch.faced)
-                fakes = self.generated(state.streams, theta_g, batch.noise)
+                fakes = self.generated(state.streams, theta_g, batch.noise, batch.changes)
         theta_d = self.members.rows(state.discriminators.theta, batch.moving).detach().requires_grad_()
         said = None
         if batch.plain is not None:
@@ -102,21 +104,34 @@ class Gradients:
         given = None if said is None else said.mean(0)
         return _gradient(found, theta_d, batch.moving)._replace(given=given)
 
-    def generated(self, streams: Streams, theta_g: Tensor, noise: Tensor) -> Tensor:
-        """G(z; θ_g): (generators, noise batches · n_g, *point), of all ranks where they share a group."""
+    def generated(self, streams: Streams, theta_g: Tensor, noise: Tensor, changes: Tensor | None = None) -> Tensor:
+        """G(z; θ_g): (generators, noise batches · n_g, *point), of all ranks where they share a group.
+
+        Images are shown with ``changes``, if there are any (Zhao et al. 2020, https://arxiv.org/abs/2006.10738): real
+        ones are told from generated ones by nothing that was done to them.
+        """
         own = self.generator(self.generator.drawn(theta_g, streams["weights"]), noise)
+        if changes is not None:
+            own = augmented(own, changes, self.strengths)
         return self.members.everyones(own, "generators") if self.members.split else own
 
     def log_p_of_generators(
-        self, streams: Streams, theta_g: Tensor, theta_d: Tensor, noise: Tensor, real: Tensor | None = None
+        self,
+        streams: Streams,
+        theta_g: Tensor,
+        theta_d: Tensor,
+        noise: Tensor,
+        real: Tensor | None = None,
+        changes: Tensor | None = None,
     ) -> LogDensities:
         """log p(θ_g | θ_d) of every generator: Eq. 1 or 3 joined over noise batches and discriminators.
 
-        ``real``, (discriminators, n_d, *point), is what feature matching compares with.
+        ``real``, (discriminators, n_d, *point), is what feature matching compares with; ``changes`` are what is done to
+        generated images.
         """
         members = self.members
         weights_d = self.discriminator.drawn(theta_d, streams["weights"])
-        facing = self._facing(self.generated(streams, theta_g, noise), len(weights_d) // members.groups)
+        facing = self._facing(self.generated(streams, theta_g, noise, changes), len(weights_d) // members.groups)
         seeds = self.layer_seeds(streams["layers"], len(weights_d))
         outputs = self._by_generator(self.discriminator(weights_d, facing, seeds=seeds))
         prior = self.generator.log_p(theta_g, self.settings.densities.prior_variance)

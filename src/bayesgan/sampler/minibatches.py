@@ -18,6 +18,12 @@ CALIBRATION = 500  # points that the statistics of normalisations are taken from
 IMAGES = 4  # dimensions of (n, channels, height, width)
 
 
+def strengths_of(settings: Settings) -> Strengths:
+    """How much images are changed."""
+    batches = settings.batches
+    return Strengths(batches.jitter, batches.brightness, batches.cut, batches.flip)
+
+
 @dataclass(frozen=True)
 class Labels:
     """The labelled points D_s: ``indices`` (N_s,) into the data, ``classes`` (N_s,) in 0 … K−1, and K itself."""
@@ -34,7 +40,8 @@ class GeneratorBatch:
     moving: slice  # of the generators of each group
     faced: Chosen  # of the discriminators of each group
     noise: Tensor  # (moving generators here, noise batches · n_g, noise_dim)
-    real: Tensor | None  # (faced discriminators here, n_d, *point), for feature matching
+    real: Tensor | None = None  # (faced discriminators here, n_d, *point), for feature matching
+    changes: Tensor | None = None  # (moving generators here, noise batches · n_g, numbers) of what is generated
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,7 @@ class DiscriminatorBatch:
     indices: Tensor  # (moving discriminators on all ranks, n_d) of the real points
     faced: Chosen | None = None  # of the generators of each group
     noise: Tensor | None = None  # (faced generators here, noise batches · n_g, noise_dim)
+    changes: Tensor | None = None  # of what is generated, as in GeneratorBatch
     real: Tensor | None = None  # (moving discriminators here, n_d, *point), as each sees them
     plain: Tensor | None = None  # the same as they are, where the chains label those
     labelled: tuple[Tensor, Tensor] | None = None  # points (moving discriminators here, n_s, *point) and classes
@@ -63,9 +71,8 @@ class MiniBatches:
     """
 
     def __init__(self, settings: Settings, data: Tensor, labels: Labels | None, seed: int, members: Members) -> None:
-        batches = settings.batches
-        self._strengths = Strengths(batches.jitter, batches.brightness, batches.cut, batches.flip)
-        if any(self._strengths) and data.dim() != IMAGES:
+        self.strengths = strengths_of(settings)
+        if any(self.strengths) and data.dim() != IMAGES:
             raise BayesganError("Only images can be changed: set jitter, brightness and cut to 0 and flip to false.")
         self.settings = settings
         self.data = data
@@ -89,7 +96,7 @@ class MiniBatches:
         noise, real = self.noise(streams, moving), None
         if self.settings.densities.feature_matching:
             real = self.augmented(streams, self.indices(streams, faced, "noise"))
-        return GeneratorBatch(moving, faced, noise, real)
+        return GeneratorBatch(moving, faced, noise, real, self._changes_of_generated(streams, moving))
 
     def labels_alone(self, iteration: int) -> bool:
         """Whether labels alone teach in this iteration: there is nothing else, or it is one of the first."""
@@ -103,16 +110,16 @@ class MiniBatches:
         indices = self.indices(streams, moving)
         if self.labels_alone(state.iteration):
             return DiscriminatorBatch(moving, indices[:, :0], labelled=self.labelled(streams, moving))
-        faced, noise, plain = None, None, None
+        faced, noise, changes, plain = None, None, None, None
         if settings.populations.generators > 0:
             faced = self.faced("generators", streams)
-            noise = self.noise(streams, faced)
+            noise, changes = self.noise(streams, faced), self._changes_of_generated(streams, faced)
         real = self.augmented(streams, indices)
         if self.consensus > 0 and settings.densities.consensus_on == "plain":
             plain = self.points(self.members.own(indices, "discriminators"))
         labelled = self.labelled(streams, moving)
         return DiscriminatorBatch(
-            moving, indices, faced, noise, real, plain, labelled, self.consensus * self._share(state.iteration)
+            moving, indices, faced, noise, changes, real, plain, labelled, self.consensus * self._share(state.iteration)
         )
 
     @property
@@ -192,11 +199,10 @@ class MiniBatches:
     def augmented(self, streams: Streams, indices: Tensor) -> Tensor:
         """The data at ``indices`` (discriminators on all ranks, n) as those here see them this time."""
         points = self.points(self.members.own(indices, "discriminators"))
-        if not any(self._strengths):
+        if not any(self.strengths):
             return points
-        rng = streams["jitter"]
-        changes = torch.rand(*indices.shape, CHANGES, generator=rng, device=rng.device)
-        return augmented(points, self.members.own(changes, "discriminators"), self._strengths)
+        changes = self._changes(streams, *indices.shape)
+        return augmented(points, self.members.own(changes, "discriminators"), self.strengths)
 
     def calibration(self) -> tuple[Tensor, Tensor]:
         """Points (discriminators here, n, *point) and noise (generators here, n, noise_dim): always the same ones.
@@ -209,6 +215,19 @@ class MiniBatches:
             return self.points(self.members.own(self._subsets[:, :CALIBRATION], "discriminators")), noise
         points = self.points(indices)
         return points.expand(self.members.here("discriminators"), *points.shape), noise
+
+    def _changes_of_generated(self, streams: Streams, chosen: Chosen) -> Tensor | None:
+        """What is done to the images of each of the chosen generators here, if anything."""
+        batches = self.settings.batches
+        if not (batches.change_generated and any(self.strengths)):
+            return None
+        chains = self.members.count("generators", chosen)
+        return self.members.own(
+            self._changes(streams, chains, batches.noise_batches * batches.fake_batch), "generators"
+        )
+
+    def _changes(self, streams: Streams, *shape: int) -> Tensor:
+        return torch.rand(*shape, CHANGES, generator=streams["jitter"], device=self.data.device)
 
     def _integers(self, below: int, shape: tuple[int, ...], rng: torch.Generator) -> Tensor:
         return torch.randint(below, shape, generator=rng, device=self.data.device)

@@ -101,6 +101,7 @@ class Batches(Group):
     brightness: Share = 0.0  # how much brighter or darker they become, of half the range, and how much more contrast
     cut: Share = 0.0  # side of a square, as a share of the image's, that half of them lose
     flip: bool = False  # half of them are mirrored
+    change_generated: bool = False  # generated images are changed as real ones are, before anybody judges them
 
 
 class Sampler(Group):
