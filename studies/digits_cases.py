@@ -10,7 +10,8 @@ LABELS = 50
 # The preset `fast` as it was before it had smaller batches, jitter and a consensus
 NETWORKS: Values = of_width(32) | {"iterations": 1000}
 PAIRS: Values = NETWORKS | POSTERIOR | {"schedule": "per-datum", "burn_in": 600, "thin": 50}
-OF_OTHERS = ("generator_rate", "discriminator_rate", "adam_betas", "epsilon", "discriminator_steps", "feature_matching")
+RATES = ("generator_rate", "discriminator_rate", "adam_betas", "epsilon", "discriminator_steps")
+OF_OTHERS = (*RATES, "feature_matching", "game_weight")
 MATCHING: Values = {"feature_matching": True, "layer_noise": 0.3}
 LONGER: Values = {"iterations": 2000, "burn_in": 1200, "thin": 100}
 

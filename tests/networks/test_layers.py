@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.networks import layers
 from bayesgan.networks.layers import (
     BatchNorm,
@@ -47,6 +48,11 @@ def test_batch_norm_is_torchs_without_a_scale_and_keeps_the_last_statistics() ->
     layer.eval()
     alone = functional.batch_norm(inputs[:1], layer.mean, layer.variance, None, bias)
     torch.testing.assert_close(layer(inputs[:1]), alone)
+
+
+def test_one_value_a_channel_cannot_be_normalised() -> None:
+    with pytest.raises(BayesganError, match="more than one image of this size"):
+        BatchNorm(3)(torch.ones(1, 3, 1, 1))
 
 
 def test_several_batches_in_one_call_are_normalised_each_by_itself() -> None:

@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch.nn import functional
 
-from bayesgan.networks.layers import Whitening
 from bayesgan.networks.whitened import Discriminator, Generator, blocks
 from bayesgan.sampler.population import Population
 from bayesgan.settings.names import Normalisation
@@ -73,9 +72,3 @@ def test_gradients_reach_every_weight_and_the_generator() -> None:
     for each in (*made.parameters(), *network.parameters()):
         assert each.grad is not None
         assert each.grad.abs().max() > 0
-
-
-def test_filters_are_found_once() -> None:
-    layer = Whitening(1)
-    assert not list(layer.parameters())
-    assert (layer.filters == 0).all()

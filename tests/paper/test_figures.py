@@ -13,7 +13,7 @@ from bayesgan.cli.figures import figures
 from bayesgan.paper.figures import (
     LINES,
     Curve,
-    _mark_the_papers,
+    _mark,
     by_settings,
     draw,
     errors,
@@ -130,7 +130,7 @@ def test_a_ring_marks_where_a_curve_first_passes_the_papers_error() -> None:
     steps, seconds = np.array([10, 20, 30]), np.array([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]])
     passes = Curve(steps, seconds, np.array([[0.2, 0.12, 0.1], [0.2, 0.12, 0.08]]))  # the mean at the second step
     never = Curve(steps, seconds, np.full((2, 3), 0.5))
-    _mark_the_papers(left, right, [passes, never], "svhn", 1000)
+    _mark(left, right, [passes, never], 0.129)
     for axes, place in ((left, 20), (right, 3.0)):
         line, ring = axes.lines
         assert set(np.asarray(line.get_ydata())) == {0.129}

@@ -141,6 +141,12 @@ TINY: dict[str, dict[str, Any]] = {
     "pairs that agree": PAIRS | {"consensus": 0.7, "jitter": 1.0, "label_batch": 3},
     "shared, that agree": SHARED | {"consensus": 0.7, "jitter": 1.0, "feature_matching": True},
     "pairs that agree on plain images": PAIRS | {"consensus": 0.7, "consensus_on": "plain", "layer_noise": 0.1},
+    "pairs that agree by averages": PAIRS
+    | {"consensus": 0.7, "consensus_on": "plain", "balance": 1.0, "averaging": 0.9, "labels_first": 0.2}
+    | {"jitter": 1.0, "change_generated": True, "schedule": "linear"},
+    "shared, that agree by averages": SHARED
+    | {"consensus": 0.7, "consensus_on": "plain", "balance": 1.0, "averaging": 0.9, "labels_first": 0.2}
+    | {"jitter": 1.0, "change_generated": True},
 }
 
 

@@ -249,6 +249,9 @@ def test_adam_leaves_the_moving_average_of_its_weights_and_a_sample_stays_a_samp
     kept = gan.sample()
     for side in SIDES:
         chains = gan.state.of(side)
+        if dynamics != "adam" and side == "generators":
+            assert chains.average is None
+            continue
         assert chains.average is not None
         assert not torch.equal(chains.average, chains.theta)
         assert torch.equal(kept[side], chains.average if dynamics == "adam" else chains.theta)

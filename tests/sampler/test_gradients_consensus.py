@@ -180,6 +180,20 @@ def test_moving_averages_of_weights_teach_where_there_are_some() -> None:
     assert not torch.allclose(with_average, with_present)
 
 
+def test_gaussians_over_weights_can_agree_too() -> None:
+    values: dict[str, Any] = {
+        "family": "mean-field",
+        "dynamics": "adam",
+        "temperature": 0.0,
+        "generators": 2,
+        "discriminators": 2,
+    }
+    gan = dcgan(**values, consensus=0.6, consensus_on="plain", averaging=0.9, coupling="pairs")
+    for _ in range(3):
+        gan.iterate()
+    assert gan.state.discriminators.theta.isfinite().all()
+
+
 def test_a_committee_without_generators_learns_from_its_labels_and_what_it_agrees_on() -> None:
     gan = dcgan(generators=0, discriminators=2, consensus=0.6, burn_in=40, iterations=60)
     gan.state.iteration = 30

@@ -84,13 +84,21 @@ def test_at_first_labels_alone_teach_and_then_the_consensus_grows(monkeypatch: p
     assert len(watched.generators) == 6
 
 
-def test_points_that_are_not_looked_at_are_not_counted() -> None:
-    gan = labelled_gan(labels_first=1.0, burn_in=4, iterations=6)
-    for _ in range(4):
+def test_without_anything_but_labels_steps_become_as_small_as_with_more() -> None:
+    """The schedule γ/d counts the points that are drawn, whether or not there is something to learn from them."""
+    gan = labelled_gan(generators=0, burn_in=20, iterations=40)
+    for _ in range(30):
         gan.iterate()
-    assert gan.state.seen.sum() == 0
-    gan.iterate()
-    assert gan.state.seen.sum() > 0
+    assert gan.state.seen.all()
+    sampler, size = gan.settings.sampler, gan.batches.size
+    gamma = sampler.step_ratio * sampler.friction * sampler.discriminator_rate
+    assert gan.update["discriminators"].step_size(gan.state) == pytest.approx(gamma / size)
+
+
+@pytest.mark.parametrize("values", [{"labels_first": 1.0}, {"labels_first": 0.5, "chain_batch": 1, "generators": 3}])
+def test_generators_need_a_burn_in_of_their_own(values: dict[str, Any]) -> None:
+    with pytest.raises(BayesganError, match="lower labels_first"):
+        labelled_gan(**({"burn_in": 4, "iterations": 8} | values))
 
 
 def test_mini_batches_of_labels_are_each_chains_own_and_have_the_right_classes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,5 +91,9 @@ def test_baselines_with_a_teacher_are_the_baselines_with_a_consensus(dataset: Im
         ours, theirs = (image_settings("fast", each, dataset).flat() for each in (name, baseline))
         assert (ours["generators"], ours["discriminators"]) == (networks, networks)
         differ = {each: value for each, value in ours.items() if value != theirs[each]}
-        assert differ.keys() - {"data_share"} == {"consensus", "consensus_on"}
+        assert {"consensus", "consensus_on"} <= differ.keys()
+        assert differ.keys() <= {"consensus", "consensus_on", "labels_first", "data_share", "burn_in", "thin"}
+        bayesgan = image_settings("fast", "bayesgan", dataset).flat()
+        same = ("labels_first", "burn_in", "consensus", "consensus_on", "balance", "confidence", "averaging")
+        assert {each: ours[each] for each in same} == {each: bayesgan[each] for each in same}
         assert ours["averaging"] > 0

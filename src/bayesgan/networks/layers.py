@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from bayesgan.base.errors import BayesganError
 from bayesgan.settings.names import Normalisation
 
 SMALL = 4  # pixels of a side of maps that are convolved by matrix products (benchmarks/README.md),
@@ -56,6 +57,11 @@ class BatchNorm(OfBatches):
 
     def of_batch(self, inputs: Tensor) -> Tensor:
         """Normalise (n, channels, …)."""
+        if self.training and inputs.numel() == inputs.shape[1]:
+            raise BayesganError(
+                "Batch norm needs more than one image of this size at a time: label two or more, raise label_batch, "
+                "real_batch and fake_batch, or choose normalisation group."
+            )
         return functional.batch_norm(
             inputs, self.mean, self.variance, None, self.bias, training=self.training, momentum=1.0
         )

@@ -165,8 +165,10 @@ def errors(runs: Sequence[SavedRun]) -> "Figure":
     for burn_in in sorted({run.settings.length.burn_in for run in runs if run.record.method == "bayesgan"}):
         left.axvline(burn_in, color="black", lw=0.6)
         left.annotate(" sampling →", (burn_in, 1.0), xycoords=("data", "axes fraction"), va="bottom", fontsize=9)
-    _mark_the_papers(left, right, curves, about.dataset, about.labels)
-    _finish(left, right, curves, runs)
+    share = reported_share(about.dataset, about.labels) if about.split == "test" else None
+    if share is not None:
+        _mark(left, right, curves, share)
+    _finish(left, right, curves, runs, share)
     repeated = max(len(curve.errors) for curve in curves) > 1
     note = "; lines: mean over runs, shaded: their range" if repeated else ""
     figure.suptitle(f"{IMAGE_SET_TITLES[about.dataset]}, {about.labels} labels{note}", fontsize=11)
@@ -182,11 +184,8 @@ def reported_share(dataset: str, labels: int) -> float | None:
     return None if found is None else found[0] / (MNIST_TESTED if unit(dataset) == "errors" else 100)
 
 
-def _mark_the_papers(left: "Axes", right: "Axes", curves: Sequence[Curve], dataset: str, labels: int) -> None:
+def _mark(left: "Axes", right: "Axes", curves: Sequence[Curve], share: float) -> None:
     """A line at the paper's error, and a ring where the mean of each curve first passes it."""
-    share = reported_share(dataset, labels)
-    if share is None:
-        return
     for axes in (left, right):
         axes.axhline(share, color="#8c8c8c", lw=1.0, label="the paper's BayesGAN")
     for curve in curves:
@@ -204,11 +203,13 @@ def _plot(axes: "Axes", x: np.ndarray, errors: np.ndarray, label: str, style: di
         axes.fill_between(x, errors.min(0), errors.max(0), **shade)
 
 
-def _finish(left: "Axes", right: "Axes", curves: Sequence[Curve], runs: Sequence[SavedRun]) -> None:
-    """Scales, labels and grids."""
+def _finish(
+    left: "Axes", right: "Axes", curves: Sequence[Curve], runs: Sequence[SavedRun], share: float | None
+) -> None:
+    """Scales that show the paper's ``share`` too, labels and grids."""
     from matplotlib.ticker import FuncFormatter
 
-    shares = np.concatenate([curve.errors.ravel() for curve in curves])
+    shares = np.concatenate([*(curve.errors.ravel() for curve in curves), [] if share is None else [share]])
     scale = _scale(left, "y", shares, float(shares.min()), float(shares.max()))
     left.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
     left.set_ylabel(f"{runs[0].summary.split} error{scale}")

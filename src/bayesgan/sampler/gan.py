@@ -201,7 +201,9 @@ class BayesianGAN:
 
     def _initial(self, population: Population, side: Side, streams: Streams) -> Chains:
         drawn = population.initial(self.members.count(side), streams["initial"], self.batches.dtype)
-        return Chains.at(self.members.own(drawn, side), averaged=self.settings.length.averaging > 0)
+        # Of generators that are sampled nobody would read the average.
+        read = side == "discriminators" or self.settings.sampler.dynamics == "adam"
+        return Chains.at(self.members.own(drawn, side), averaged=read and self.settings.length.averaging > 0)
 
     def _hand_over(self) -> None:
         for side in SIDES:

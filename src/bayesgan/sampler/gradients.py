@@ -99,7 +99,8 @@ class Gradients:
         said = None
         if batch.plain is not None:
             average = state.discriminators.average  # teaches, where there is one
-            said = self._said(theta_d if average is None else average, batch.plain)
+            teachers = self.discriminator.drawn(theta_d if average is None else average, state.streams["weights"])
+            said = self._said(teachers.detach(), batch.plain)
         found, said = self.log_p_of_discriminators(state, theta_d, fakes, batch, said)
         given = None if said is None else said.mean(0)
         return _gradient(found, theta_d, batch.moving)._replace(given=given)
@@ -212,9 +213,9 @@ class Gradients:
         return features.view(self.members.groups, -1, 1, 1, *features.shape[1:])
 
     @torch.no_grad()
-    def _said(self, theta_d: Tensor, points: Tensor) -> Tensor:
+    def _said(self, weights: Tensor, points: Tensor) -> Tensor:
         """What all chains together say of ``points``, (n_d, K), without noise on layers."""
-        return self._average(self.discriminator(theta_d, points)[..., : self.classes])
+        return self._average(self.discriminator(weights, points)[..., : self.classes])
 
     @torch.no_grad()
     def _average(self, logits: Tensor) -> Tensor:

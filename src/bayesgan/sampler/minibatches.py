@@ -109,7 +109,7 @@ class MiniBatches:
         moving = ALL if everybody else self.moving("discriminators", state.iteration)
         indices = self.indices(streams, moving)
         if self.labels_alone(state.iteration):
-            return DiscriminatorBatch(moving, indices[:, :0], labelled=self.labelled(streams, moving))
+            return DiscriminatorBatch(moving, indices, labelled=self.labelled(streams, moving))
         faced, noise, changes, plain = None, None, None, None
         if settings.populations.generators > 0:
             faced = self.faced("generators", streams)

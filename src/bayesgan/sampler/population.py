@@ -72,7 +72,7 @@ class Population:
         self._constants = {name: buffer for name, buffer in network.named_buffers() if name not in statistics}
         # vmap turns convolutions of many chains into grouped ones: slower than one chain after another on images of
         # 28 pixels and more (on 8 it is faster), and it cannot draw noise from a stream. Matrix products it joins.
-        one_by_one = (nn.Conv2d, nn.ConvTranspose2d, OfBatches, GaussianNoise)
+        one_by_one = (nn.Conv2d, nn.ConvTranspose2d, OfBatches, GaussianNoise, Whitening)
         self._one_by_one = any(isinstance(part, one_by_one) for part in network.modules())
         self._noises = [part for part in self._network.modules() if isinstance(part, GaussianNoise)]
         self._of_batches = [part for part in self._network.modules() if isinstance(part, OfBatches)]

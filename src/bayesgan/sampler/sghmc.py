@@ -102,7 +102,7 @@ def adam_step(chains: Chains, gradient: Tensor, settings: Adam) -> None:
 def update_average(chains: Chains, decay: float, step: int) -> None:
     r"""Let the average follow the weights, :math:`\bar\theta \leftarrow \beta\bar\theta + (1-\beta)\theta`.
 
-    At the start β is smaller, (1 + step)/(10 + step): the first weights are soon forgotten.
+    At the start β is smaller, (1 + step)/(10 + step), ``step`` the iteration: the first weights are soon forgotten.
     """
     if chains.average is not None:
         chains.average.lerp_(chains.theta, 1.0 - min(decay, (1 + step) / (YOUNG + step)))

@@ -53,7 +53,8 @@ def derived(method: Method, chosen: Values, values: Values) -> dict[str, Derived
         burn_in = Derived(max(0, iterations - DRAWS), f"{DRAWS} draws in the last iterations")
         thin = Derived(1, f"{DRAWS} draws in the last iterations")
     elif method not in (*SAMPLED, "lfvi"):
-        if chosen.get("schedule") != "cyclical":  # the steps of all methods fall from the end of the burn-in on
+        # The steps of all methods fall from the end of the burn-in on, and a consensus grows in it.
+        if chosen.get("schedule") != "cyclical" and not chosen.get("consensus"):
             burn_in = Derived(max(1, round(BURN_IN * iterations)), "two thirds of the iterations; Adam to the end")
         start = values.get("burn_in", burn_in.value)
         thin = Derived(max(1, iterations - start) if isinstance(start, int) else 1, "the last weights alone")

@@ -37,6 +37,7 @@ IMAGES: dict[PresetName, Values] = {
         "consensus": 1.0,
         "consensus_on": "plain",
         "jitter": 1.0,
+        "change_generated": True,
         "generator_rate": 1e-3,
         "discriminator_rate": 2e-3,
         "adam_betas": (0.9, 0.999),
@@ -68,6 +69,7 @@ FOR_METHODS: dict[PresetName, dict[Method, Values]] = {
 # consensus, and counts less; generators, which cost more than they teach, move every second time.
 LARGE: Values = {
     "game_weight": 0.1,
+    "change_generated": False,
     "brightness": 0.2,
     "cut": 0.3,
     "discriminator_rate": 3e-3,

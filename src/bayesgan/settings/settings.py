@@ -247,6 +247,12 @@ class Settings(Group):
                 f"A burn-in of {length.burn_in} iterations does not move every chain, which takes {populations.turns}: "
                 "raise burn_in or chain_batch."
             )
+        played = length.burn_in - round(length.labels_first * length.burn_in)
+        if populations.generators > 0 and length.labels_first > 0 and played < populations.turns:
+            raise BayesganError(
+                f"Labels alone for {length.labels_first:g} of the burn-in leave {played} iterations of it in which "
+                f"generators move, and they need {populations.turns}: lower labels_first or raise burn_in."
+            )
         if chain_batch is not None and densities.marginal == "density":
             raise BayesganError(
                 "The log of a mean density over chains has no unbiased estimate from a part of them: leave out "
