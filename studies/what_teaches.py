@@ -14,6 +14,7 @@ import math
 import re
 import sys
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -22,10 +23,12 @@ from typing import Any
 from bayesgan.base import environment
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import locked, write_text
-from bayesgan.data.names import default_folder
+from bayesgan.data.names import ImageSetName, default_folder
 from bayesgan.runs.images import Task, Training
+from bayesgan.settings.compose import OWN, image_settings
 from bayesgan.settings.methods import METHOD_VALUES, Values
 from bayesgan.settings.names import Method
+from bayesgan.settings.settings import ImageSettings
 from studies import signs
 from studies.smallest import TINY
 
@@ -98,16 +101,26 @@ class Study:
     archive: Path | None = None
     tiny: Values | None = None
 
-    def task(self, name: str, case: str, subset: int) -> Task:
-        """What a case trains on a labelled subset, whose number is the seed too."""
+    def settings(self, name: str, case: str) -> tuple[Method, ImageSettings]:
+        """Every number of the runs of a case."""
+        method, values = self.values(name, case)
+        kind: ImageSetName = "cifar10" if name == "signs" else name  # type: ignore[assignment]
+        return method, image_settings("fast", method, kind, **((OWN if name == "signs" else {}) | values))
+
+    def values(self, name: str, case: str) -> tuple[Method, Values]:
+        """The method of a case, and what it changes of the preset."""
         method, values = CASES[case]
         part = PARTS[name]
         settings = (part.longer if values.get("longer") else part.usual) | values | (self.tiny or {})
         settings.pop("longer", None)
         own = METHOD_VALUES[method] if method in ("discriminative", "plain") else {}
         lengths = ("burn_in", "thin") if method == "supervised" else ()  # follow from the iterations
-        settings = {each: value for each, value in settings.items() if each not in own and each not in lengths}
-        every = max(1, settings["iterations"] // 4)
+        return method, {each: value for each, value in settings.items() if each not in own and each not in lengths}
+
+    def task(self, name: str, case: str, subset: int) -> Task:
+        """What a case trains on a labelled subset, whose number is the seed too."""
+        method, settings = self.values(name, case)
+        part, every = PARTS[name], max(1, settings["iterations"] // 4)
         if name != "signs":
             return Task(name, part.labels, subset, method, "fast", subset, "validation", every, settings)  # type: ignore[arg-type]
         if self.archive is None:
@@ -122,16 +135,25 @@ class Study:
     def train(self, name: str, case: str, subset: int) -> None:
         """Train a case, going on with what is there."""
         folder = self.folder(name, case, subset)
-        if (folder / "summary.json").exists():
+        if (folder / "summary.json").exists() or self.repeats(name, case):
             return
-        try:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(folder))
+            except BayesganError:
+                return  # another process is at it
             task = self.task(name, case, subset)
-            if case != ALL and task.settings == self.task(name, ALL, subset).settings:
+            training = Training(task, folder, default_folder(), environment.use("cpu", 1))
+            try:
+                summary = training.train()
+            except BayesganError as error:  # the weights are not finite
+                write_text(folder / "summary.json", json.dumps({"stopped": str(error)}) + "\n")
                 return
-            summary = Training(task, folder, default_folder(), environment.use("cpu", 1)).train()
             print(name, subset, case, f"{100 * summary['test_error']:.1f} %", flush=True)
-        except BayesganError as error:
-            write_text(folder / "summary.json", json.dumps({"stopped": str(error)}) + "\n")
+
+    def repeats(self, name: str, case: str) -> bool:
+        """Whether the case changes nothing of the preset of the set."""
+        return case != ALL and self.settings(name, case) == self.settings(name, ALL)
 
     def record(self) -> str:
         """Write the figures of all runs that have ended, and the table of them."""

@@ -48,7 +48,8 @@ class BayesGANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     ``image_shape``. Vectors are standardised, and two-layer networks play the game. Images have convolutional ones,
     which take bytes: they are taken as they are, and numbers of any other kind are scaled, so that the smallest one in
     ``fit`` is 0 and the largest one 255; what is beyond these in a prediction is clipped. Images are turned and moved
-    a little while training (``settings={"jitter": 0}`` leaves that out), but not mirrored: ``settings={"flip": True}``
+    a little while training, larger ones also lit and cut (``settings={"jitter": 0, "brightness": 0, "cut": 0}``
+    leaves that out), but not mirrored: ``settings={"flip": True}``
     is for photographs, not for letters.
 
     In ``y`` a point without a label is -1. Names of classes beside it need an array of dtype ``object``, which

@@ -100,16 +100,18 @@ def _errors(rows: list[RunRow], cells: list[Cell], caption: Caption) -> Table:
             theirs = [_spread(dataset, *(reported(dataset, labels, each) or (None, None))) for each in methods]
             if any(theirs):
                 lines.append(Line("paper", [Entry("paper"), *map(Entry, theirs)]))
-    columns = [Entry(METHOD_TITLES[each], _terms(rows, each)) for each in methods]
+    columns = [Entry(METHOD_TITLES[each], _terms(rows, each, caption)) for each in methods]
     return Table("Test errors", [Entry("labels"), *columns], lines, _explained(rows, methods, caption))
 
 
-def _terms(rows: list[RunRow], method: str) -> str:
-    """What the method has by its preset on the first of its data sets."""
-    first = next((row for row in rows if row.method == method and row.preset), None)
-    if first is None:
-        return ""
-    return ", ".join(terms(image_settings(first.preset, method, first.dataset)))  # type: ignore[arg-type]
+def _terms(rows: list[RunRow], method: str, caption: Caption) -> str:
+    """What all runs of the method learn from; the captions name what only some of them have."""
+    changed, found = dict(caption.changed), list[list[str]]()
+    for row in rows:
+        if row.method == method and row.status == "done":
+            settings = image_settings(row.preset, method, row.dataset, **changed.get(row, {}))  # type: ignore[arg-type]
+            found.append(terms(settings))
+    return ", ".join(each for each in found[0] if all(each in others for others in found)) if found else ""
 
 
 def _best(cells: list[Cell]) -> list[Cell]:
@@ -138,7 +140,7 @@ def _explained(rows: list[RunRow], methods: list[str], caption: Caption) -> list
         f"Mean ± 2 standard deviations over {caption.subsets} random labelled subsets: the number of misclassified "
         "test images on MNIST, per cent elsewhere. Where fewer subsets are done, n is their number; one run has no ±; "
         "a cell that was not run is empty. The best mean of those over most subsets is bold. Rows with the name of a "
-        "data set carry the runtime per epoch. Below the name of a method stands what it learns from."
+        "data set carry the runtime per epoch. Beside the name of a method stands what all of its runs learn from."
     ]
     if any(map(reported_size, datasets)):
         reading.append("Rows marked “paper” are Table 1 of Saatchi and Wilson (2017), its runtimes on one GPU.")

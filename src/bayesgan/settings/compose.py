@@ -12,7 +12,7 @@ from bayesgan.settings.settings import ImageSettings, VectorSettings
 BURN_IN = 2 / 3  # of the iterations of a method that does not sample, where nothing depends on it
 # For a person's own pictures, of which nobody has said that they may be mirrored or how frequent their classes are
 OWN: Values = {"flip": False, "balance": 0.0}
-DRAWS = 10  # from the Gaussians of lfvi, in its last iterations unless its steps fall
+DRAWS = 10  # from the Gaussians of lfvi, in its last iterations unless its steps are cyclical
 
 
 class Derived(NamedTuple):
