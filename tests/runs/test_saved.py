@@ -13,7 +13,7 @@ from bayesgan.runs.images import Training
 from bayesgan.runs.saved import find_runs, load, read_run
 from tests.helpers.trained import spoilt
 
-COMMITTED = Path(__file__).parents[2] / "results" / "table1" / "runs"
+COMMITTED = Path(__file__).parents[2] / "results" / "table1-dcgan" / "runs"
 
 Once = tuple[Training, dict[str, Any]]
 

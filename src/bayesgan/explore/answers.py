@@ -47,7 +47,7 @@ class Explorer:
     @property
     def no_pictures(self) -> str | None:
         """Why the run cannot draw pictures; None if it can."""
-        return None if self.posterior.generators else "This run has no generators: it learnt from its labels alone."
+        return None if self.posterior.generators else "This run has no generators: it is made of classifiers alone."
 
     @property
     def no_classes(self) -> str | None:

@@ -246,7 +246,7 @@ class Posterior:
         """Refuse ``generators`` that do not exist."""
         chains = self.settings.populations.chains("generators")
         if chains == 0:
-            raise BayesganError("This run has no generators: it learnt from its labels alone.")
+            raise BayesganError("This run has no generators: it is made of classifiers alone.")
         if not generators:
             raise BayesganError("No generator is named: give (collected iteration, chain).")
         collected = set(self.samples.iterations)

@@ -43,9 +43,7 @@ class Group(BaseModel):
 class Populations(Group):
     """How many networks there are, and who faces whom."""
 
-    generators: Annotated[int, Field(ge=0, le=MOST)] = (
-        10  # J_g; 0 leaves a classifier that learns from the labels alone
-    )
+    generators: Annotated[int, Field(ge=0, le=MOST)] = 10  # J_g; 0 leaves classifiers that play no game
     discriminators: Annotated[int, Field(ge=1, le=MOST)] = 2  # J_d
     replicas: Annotated[int, Field(ge=1, le=MOST)] = 1  # M: further weight sets, side by side
     coupling: Coupling = "algorithm1"
