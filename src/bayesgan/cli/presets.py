@@ -35,9 +35,9 @@ def networks(preset: PresetName) -> dict[str, dict[str, Any]]:
         labels = LABEL_COUNTS[dataset][0]
         found = sizes(settings, shape, classes, labels)
         assert found.generator is not None  # bayesgan has generators
-        table[f"{dataset}, {labels} labels"] = {
+        table[dataset] = {
             "generator": {"width": settings.networks.generator_width, **found.generator._asdict()},
             "discriminator": {"width": settings.networks.discriminator_width, **found.discriminator._asdict()},
-            "iteration_flops": found.iteration_flops,
+            f"flops of an iteration of all chains, {labels} labels": found.iteration_flops,
         }
     return table

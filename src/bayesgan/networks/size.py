@@ -19,7 +19,7 @@ class Size(NamedTuple):
 
     depth: int  # layers with a matrix of weights
     weights: int
-    flops: int  # of a forward pass for one point
+    flops_of_a_point: int  # in a forward pass
 
 
 class Sizes(NamedTuple):
@@ -50,11 +50,11 @@ def sizes(settings: Settings, shape: tuple[int, ...], classes: int, labels: int)
     if settings.densities.consensus > 0 and settings.densities.consensus_on == "plain":
         judged += chains_d * batches.real_batch  # and says what it thinks of unlabelled points;
     steps = settings.sampler.discriminator_steps
-    flops = steps * judged * judge.flops
+    flops = steps * judged * judge.flops_of_a_point
     if make is not None:
         # every generator learns from all discriminators of its group, and makes what they learn from.
-        flops += chains_g * fakes * (LEARN + steps) * make.flops
-        flops += chains_g * group_d * fakes * PASS_ON * judge.flops
+        flops += chains_g * fakes * (LEARN + steps) * make.flops_of_a_point
+        flops += chains_g * group_d * fakes * PASS_ON * judge.flops_of_a_point
     return Sizes(make, judge, flops)
 
 

@@ -1,4 +1,4 @@
-"""A pair of small modern networks: a frozen whitening layer and 3×3 convolutions, without batch statistics.
+"""A pair of small modern networks: a frozen whitening layer and 3×3 convolutions.
 
 The discriminator follows what trains fast on small images (Jordan 2024, https://arxiv.org/abs/2404.00498): patches are
 whitened, then come blocks of two convolutions with GELU and max-pooling. The generator enlarges and convolves, which

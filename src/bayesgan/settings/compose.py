@@ -99,6 +99,7 @@ def described(preset: PresetName) -> dict[str, Values]:
         changed = {name: value for name, value in settings.items() if value != reference.flat()[name]}
         notes = {name: f"{changed[name]} ({rules[name].reason})" for name in changed if name in rules}
         table[title] = changed | notes
+    table["own pictures"] = OWN
     table["bayesgan on vectors"] = vector_settings(preset, "bayesgan").model_dump(mode="json")
     return table
 
