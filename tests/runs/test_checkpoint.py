@@ -31,7 +31,8 @@ def iterated(iterations: int, **settings: Any) -> BayesianGAN:
 def tensors_of(gan: BayesianGAN) -> dict[str, Tensor]:
     """Everything in the state but the iteration."""
     state = gan.state
-    found = {"seen": state.seen} | {f"rng.{name}": rng.get_state() for name, rng in state.streams.items()}
+    found = {"seen": state.seen, "given": state.given}
+    found |= {f"rng.{name}": rng.get_state() for name, rng in state.streams.items()}
     for side in SIDES:
         chains = vars(state.of(side))
         found |= {f"{side}.{name}": tensor for name, tensor in chains.items() if tensor is not None}
