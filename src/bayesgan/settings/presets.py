@@ -65,8 +65,8 @@ FOR_METHODS: dict[PresetName, dict[Method, Values]] = {
     "fast": {},
 }
 
-# Of larger images there are more: more of them at a time. On MNIST what is real or generated
-# teaches nothing beside labels and a consensus, and counts less; generators, which cost more than they teach, move every second time.
+# Of larger images there are more: more of them at a time. On MNIST what is real or generated teaches nothing beside
+# labels and a consensus, and counts less; generators, which cost more than they teach, move every second time.
 LARGE: Values = {
     "game_weight": 0.1,
     "change_generated": False,
