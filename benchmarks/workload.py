@@ -19,7 +19,7 @@ SHAPE, CLASSES, IMAGES, LABELLED = (1, 28, 28), tuple("0123456789"), 10_000, 100
 BURN_IN = 2
 COMMON: dict[str, Any] = {
     "coupling": "all",
-    "label_weight": None,
+    "weighing": "raised-labels",
     "burn_in": BURN_IN,
     "temperature": 0.01,
     "generator_rate": 1e-6,  # what is timed is the work, not what it leads to on random images
@@ -28,7 +28,14 @@ COMMON: dict[str, Any] = {
     "discriminator_width": 64,
 }
 EXACT = COMMON | {"generators": 10, "discriminators": 1, "replicas": 2}
-DCGAN = COMMON | {"generators": 1, "discriminators": 1, "dynamics": "adam", "temperature": 0.0, "prior_variance": None}
+DCGAN = COMMON | {
+    "generators": 1,
+    "discriminators": 1,
+    "dynamics": "adam",
+    "temperature": 0.0,
+    "generator_prior": None,
+    "discriminator_prior": None,
+}
 # One generator and one discriminator move in an iteration: every chain has moved after ten of them.
 MINIBATCHED = COMMON | {"generators": 10, "discriminators": 2, "chain_batch": 1, "burn_in": 10}
 TWO_OF_EACH = MINIBATCHED | {"chain_batch": 2}  # two generators, and both discriminators

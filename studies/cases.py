@@ -33,7 +33,7 @@ NETWORKS: Values = {
     "adam_betas": [0.5, 0.999],
     "epsilon": 1e-5,
     "label_term": "class",
-    "label_weight": None,
+    "weighing": "raised-labels",
     "jitter": 0.0,
     "consensus": 0.0,
     "real_batch": 64,
@@ -45,7 +45,8 @@ POSTERIOR: Values = {
     "discriminators": 4,
     "coupling": "pairs",
     "marginal": "mean",
-    "prior_variance": 10.0,
+    "generator_prior": 0.1,
+    "discriminator_prior": 0.1,
     "dynamics": "frozen",
     "friction": 0.5,
     "step_ratio": 1.0,
@@ -54,6 +55,11 @@ POSTERIOR: Values = {
 ONE: Values = {"generators": 1, "discriminators": 1}
 TEN_AGAINST_TWO: Values = {"coupling": "all", "generators": 10, "discriminators": 2}
 FALLING: Values = {"schedule": "cyclical", "cycles": 1}  # to 0 from the end of the burn-in on
+
+
+def of_variance(prior: float) -> Values:
+    """A prior of this variance on both sides."""
+    return {"generator_prior": prior, "discriminator_prior": prior}
 
 
 def of_width(width: int) -> Values:

@@ -3,7 +3,7 @@
 Rows of results/digits/choices.md without a case here are of settings that are no more (studies/chains.md).
 """
 
-from studies.cases import FALLING, ONE, POSTERIOR, Cases, Values, mini_batched, of_width
+from studies.cases import FALLING, ONE, POSTERIOR, Cases, Values, mini_batched, of_variance, of_width
 
 LABELS = 50
 
@@ -45,7 +45,7 @@ CASES: Cases = {
     "1 generator × 4 discriminators": ("bayesgan", PAIRS | {"coupling": "all", "generators": 1}),
     "1 pair": ("bayesgan", PAIRS | ONE),
     "1 pair, cyclical step size (4 cycles)": ("bayesgan", PAIRS | ONE | {"schedule": "cyclical"}),
-    "4 pairs, each label once (Eq. 4)": ("bayesgan", PAIRS | {"label_weight": 1.0}),
+    "4 pairs, each label once (Eq. 4)": ("bayesgan", PAIRS | {"weighing": "printed"}),
     "4 pairs, label term as in Eq. 4": ("bayesgan", PAIRS | {"label_term": "joint"}),
     "4 pairs, layer norm": ("bayesgan", PAIRS | {"normalisation": "layer"}),
     "4 pairs, feature matching": ("bayesgan", PAIRS | {"feature_matching": True}),
@@ -61,11 +61,9 @@ CASES: Cases = {
         {name: value for name, value in NETWORKS.items() if name not in OF_OTHERS},
     ),
     "LFVI-GAN": ("lfvi", NETWORKS),
-    "4 pairs, temperature 0.1": ("bayesgan", PAIRS | {"temperature": 0.1}),
+    "4 pairs, temperature 0.1": ("bayesgan", PAIRS | of_variance(1.0) | {"temperature": 0.1}),
     "8 pairs": ("bayesgan", PAIRS | {"generators": 8, "discriminators": 8}),
     "DCGAN-10": ("dcgan10", NETWORKS),
-    "1 pair, prior variance 0.1": ("bayesgan", PAIRS | ONE | {"prior_variance": 0.1}),
-    "1 pair, prior variance 0.01": ("bayesgan", PAIRS | ONE | {"prior_variance": 0.01}),
-    "1 pair, prior variance 0.003": ("bayesgan", PAIRS | ONE | {"prior_variance": 0.003}),
-    "1 pair, prior variance 0.001": ("bayesgan", PAIRS | ONE | {"prior_variance": 0.001}),
+    "1 pair, prior variance 0.001": ("bayesgan", PAIRS | ONE | of_variance(0.001)),
+    "1 pair, prior variance 0.0001": ("bayesgan", PAIRS | ONE | of_variance(0.0001)),
 }

@@ -29,7 +29,7 @@ def test_words_are_parsed_one_by_one() -> None:
     ("text", "found"),
     [
         ("temperature=0.1", ("temperature", 0.1)),
-        ("prior_variance=null", ("prior_variance", None)),
+        ("generator_prior=null", ("generator_prior", None)),
         ("adam_betas=[0.5, 0.9]", ("adam_betas", [0.5, 0.9])),
         ("feature_matching=true", ("feature_matching", True)),
         (" coupling = pairs ", ("coupling", "pairs")),

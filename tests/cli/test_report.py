@@ -19,7 +19,14 @@ def test_the_report_says_how_to_get_the_same_bits_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    task = Task("digits", 20, 1, seed=2, every=4, overrides=SMALL | {"prior_variance": None, "adam_betas": [0.4, 0.9]})
+    task = Task(
+        "digits",
+        20,
+        1,
+        seed=2,
+        every=4,
+        overrides=SMALL | {"generator_prior": None, "discriminator_prior": None, "adam_betas": [0.4, 0.9]},
+    )
     summary = Training(task, tmp_path / "made", Path(), torch.device("cpu")).train()
     before = {path: path.read_bytes() for path in (tmp_path / "made").rglob("*.*") if path.is_file()}
     done = bayesgan(capsys, "report", "made", "--out", "pages/made.html")

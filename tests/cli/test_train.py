@@ -63,7 +63,7 @@ def test_the_folder_is_named_after_the_task(here: Path, capsys: pytest.CaptureFi
         (["--resume=nowhere"], "holds no run"),
         (["--resume=nowhere", "--set=temperature=0"], "leave out --set"),
         (["--resume=nowhere", "--seed=0"], "leave out --seed"),
-        (["--dataset=digits", "--prior=wide"], "Setting prior_variance cannot be 'wide'"),
+        (["--dataset=digits", "--prior=wide"], "Setting generator_prior cannot be 'wide'"),
         (["--dataset=digits", "--set=preset=x"], "There is no setting 'preset'"),
         (["--dataset=digits", "--set=kind=x"], "There is no setting 'kind'"),
         (["--dataset=digits", "--set==5"], "not of the form NAME=VALUE"),
@@ -86,9 +86,10 @@ def test_temperature_and_prior_are_settings_with_options_of_their_own(
     options = ["--temperature=0", "--prior=flat", "--set=friction=0.4"]
     assert bayesgan(capsys, "train", *DIGITS, *options, "--out", "run").code == 0
     changed = json.loads((here / "run" / "summary.json").read_text())["changed"]
-    assert {name: changed[name] for name in ("temperature", "prior_variance", "friction")} == {
+    assert {name: changed[name] for name in ("temperature", "generator_prior", "discriminator_prior", "friction")} == {
         "temperature": 0.0,
-        "prior_variance": None,
+        "generator_prior": None,
+        "discriminator_prior": None,
         "friction": 0.4,
     }
 

@@ -27,7 +27,8 @@ def discriminator_log_p(
     consensus: float = 0.0,
 ) -> Tensor:
     batch = DiscriminatorBatch(ALL, NO_INDICES, real=real, labelled=labelled, consensus=consensus)
-    return gan.gradients.log_p_of_discriminators(gan.state, theta_d, fakes, batch)[0].posterior
+    facing = gan.gradients._facing(fakes, len(theta_d) // gan.members.groups)
+    return gan.gradients.log_p_of_discriminators(gan.state, theta_d, facing, batch)[0].posterior
 
 
 def generator_gradient(gan: BayesianGAN) -> Gradient:

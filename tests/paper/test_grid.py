@@ -33,8 +33,12 @@ def test_the_ensemble_is_the_bayesian_gan_at_temperature_0_with_a_flat_prior(tmp
     bayesian, ensemble = tiny(tmp_path, methods=["bayesgan", "ensemble"])
     settings = bayesian.task.settings
     assert settings.sampler.temperature > 0
-    assert settings.densities.prior_variance is not None
-    assert ensemble.task.settings.flat() == settings.flat() | {"temperature": 0.0, "prior_variance": None}
+    assert settings.prior.generator_prior is not None
+    assert ensemble.task.settings.flat() == settings.flat() | {
+        "temperature": 0.0,
+        "generator_prior": None,
+        "discriminator_prior": None,
+    }
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -114,7 +118,14 @@ def test_what_goes_wrong_is_a_reason_and_not_an_exception(tmp_path: Path, monkey
 
 
 def test_changes_leave_alone_what_makes_a_method_what_it_is(tmp_path: Path) -> None:
-    changes = TINY | {"temperature": 0.1, "generators": 3, "discriminators": 3, "prior_variance": 2.0, "thin": 1}
+    changes = TINY | {
+        "temperature": 0.1,
+        "generators": 3,
+        "discriminators": 3,
+        "generator_prior": 2.0,
+        "discriminator_prior": 2.0,
+        "thin": 1,
+    }
     jobs = Grid(["digits"], subsets=1, labels=[20], overrides=changes).jobs(tmp_path, Path())
     settings = {job.task.method: job.task.settings for job in jobs}
     assert {name: each.populations.generators for name, each in settings.items()} == {
@@ -125,7 +136,7 @@ def test_changes_leave_alone_what_makes_a_method_what_it_is(tmp_path: Path) -> N
     assert {name for name, each in settings.items() if each.length.thin == 1} >= {"bayesgan", "ensemble"}
     dcgan = settings["dcgan"]
     assert dcgan.length.iterations - dcgan.length.burn_in == dcgan.length.thin  # one sample, the last
-    assert dcgan.densities.prior_variance is None
+    assert dcgan.prior.generator_prior is None
 
 
 def test_a_long_run_is_evaluated_twenty_times(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_results_hold_every_run(out: Path) -> None:
     assert [iteration for iteration, _ in noise] == [15, 20, 25, 30] * 4
     assert all(0 < value["mean"] < value["max"] for _, both in noise for value in both.values())
     settings = {run["method"]: run["settings"] for run in runs}
-    assert settings["ml-gan"]["prior_variance"] is None
+    assert settings["ml-gan"]["generator_prior"] is None
     assert settings["ml-gan"]["temperature"] == 0
     assert settings["ml-gan"]["burn_in"] == 30
     assert settings["ml-gan"]["generators"] == settings["ml-gan"]["discriminators"] == 1

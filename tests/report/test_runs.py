@@ -48,11 +48,21 @@ def test_the_papers_error_stands_only_where_it_is_of_the_same_task(task: Task, l
     ("task", "ranks", "line"),
     [
         (
-            Task("mnist", "all", 2, "dcgan", "paper", 1, "validation", 50, {"iterations": 20, "prior_variance": 2.0}),
+            Task(
+                "mnist",
+                "all",
+                2,
+                "dcgan",
+                "paper",
+                1,
+                "validation",
+                50,
+                {"iterations": 20, "generator_prior": 2.0, "discriminator_prior": 2.0},
+            ),
             1,
             "bayesgan train --dataset mnist --labels all --subset 2 --method dcgan --preset paper --set "
-            "prior_variance=2.0 --set iterations=20 --set burn_in=13 --set thin=7 --seed 1 --every 50 --threads 1 "
-            "--split validation --out run",
+            "generator_prior=2.0 --set discriminator_prior=2.0 --set iterations=20 --set burn_in=13 --set thin=7 "
+            "--seed 1 --every 50 --threads 1 --split validation --out run",
         ),
         (
             Task("own", "all", own=OwnImages("/a b", "/l.csv", None, 0.3, 16), like="digits"),

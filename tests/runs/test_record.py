@@ -28,7 +28,7 @@ def format_1(folder: Path, **changes: Any) -> Path:
 def test_the_record_of_a_run_is_what_was_trained(once: tuple[Training, Any]) -> None:
     training, _ = once
     record = read_record(training.folder)
-    assert record.format == FORMAT == 2
+    assert record.format == FORMAT == 3
     assert record.settings == training.task.settings
     assert record.shape == training.images.train.shape[1:]
     assert record.classes == training.images.classes
@@ -51,11 +51,17 @@ def test_every_committed_run_is_read() -> None:
             assert all(flat[name] == value for group in settings.values() for name, value in group.items())
             found[record.method] += 1
             continue
+        if there.get("format") == 2:
+            settings = {name: value for group in settings.values() for name, value in group.items()}
         kept = {RENAMED.get(name, name): value for name, value in settings.items() if name not in DELETED}
         if kept.get("consensus_on") == "shown":
             kept["consensus_on"] = "augmented"  # its name now
-        if method == "supervised":
+        if method == "supervised" and "format" not in there:
             assert (kept.pop("game"), flat["generators"]) == ("classification", 0)
+        variance, weight = kept.pop("prior_variance"), kept.pop("label_weight")
+        sampled = None if variance is None else pytest.approx(variance * (kept["temperature"] or 1.0))
+        assert flat["generator_prior"] == flat["discriminator_prior"] == sampled
+        assert (weight, flat["weighing"]) in [(1.0, "printed"), (None, "raised-labels")]
         assert {name: flat[name] for name in kept} == kept
         assert record.test_sha256 == there["test_sha256"]
         found[record.method] += 1
@@ -88,6 +94,22 @@ def test_an_ensemble_of_format_1_is_recognised_by_its_settings(tmp_path: Path) -
     assert read_record(format_1(tmp_path, method="dcgan", **both)).method == "dcgan"
 
 
+@pytest.mark.parametrize(
+    ("temperature", "variance", "present"), [(0.01, 10.0, 0.1), (1.0, 3.0, 3.0), (0.0, 2.0, 2.0), (0.1, None, None)]
+)
+def test_the_prior_of_earlier_runs_is_the_one_that_they_sampled(
+    tmp_path: Path, temperature: float, variance: float | None, present: float | None
+) -> None:
+    """N(0, σ²) at a temperature T, of which the prior was tempered too, is N(0, T σ²)."""
+    prior = read_record(format_1(tmp_path, temperature=temperature, prior_variance=variance)).settings.prior
+    assert (prior.generator_prior, prior.discriminator_prior, prior.prior_scale) == (present, present, "isotropic")
+
+
+def test_labels_that_counted_as_they_do_in_no_balance_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BayesganError, match="was trained with the setting 'label_weight', which is no more"):
+        read_record(format_1(tmp_path, label_weight=5.0))
+
+
 def test_what_chains_together_label_has_another_name_now(tmp_path: Path) -> None:
     format_1(tmp_path, consensus_on="shown")
     assert read_record(tmp_path).settings.densities.consensus_on == "augmented"
@@ -104,7 +126,7 @@ def test_what_chains_together_label_has_another_name_now(tmp_path: Path) -> None
         ('{"version": "0.0.1"}', r"was made by bayesgan 0\.0\.1, whose config.json this version, .*, cannot read"),
         ('{"version": "0.1.0", "settings": {}}', "is damaged"),
         (
-            '{"version": "7.0", "format": 3, "settings": {}}',
+            '{"version": "7.0", "format": 4, "settings": {}}',
             r"was made by bayesgan 7\.0, whose config.json this version, .*, cannot read",
         ),
         ('{"version": "0.2.0", "format": "2"}', r"was made by bayesgan 0\.2\.0"),

@@ -71,7 +71,7 @@ def test_rescaled_is_unbiased() -> None:
 def test_gaussian_prior(variance: float) -> None:
     theta = torch.tensor([[1.0, -2.0], [0.5, 3.0]], dtype=torch.double, requires_grad=True)
     normal = torch.distributions.Normal(0.0, math.sqrt(variance))
-    log_p = log_prior(theta, variance)
+    log_p = log_prior(theta, theta.new_full((2,), 1 / variance))
     # Equal up to the constant of normalisation.
     expected = normal.log_prob(theta).sum(-1) - normal.log_prob(torch.zeros(2, dtype=torch.double)).sum()
     torch.testing.assert_close(log_p, expected)
@@ -115,7 +115,7 @@ def test_every_term_and_its_gradient_is_that_of_a_softmax_with_one_more_free_log
         (JENSEN_SHANNON.real(real), log_d[:, 1:].logsumexp(1)),
         (JENSEN_SHANNON.fool(real), log_d[:, 1:].logsumexp(1)),
         (JENSEN_SHANNON.fake(real), log_d[:, 0]),
-        (labelled_log_likelihood(logits[:, None], chosen[:, None], 1, 1.0, JENSEN_SHANNON), log_d[rows, chosen + 1]),
+        (labelled_log_likelihood(logits[:, None], chosen[:, None], 1.0, JENSEN_SHANNON), log_d[rows, chosen + 1]),
     ):
         torch.testing.assert_close(ours, expected, rtol=1e-9, atol=2.1e-9)
         (gradient,) = torch.autograd.grad(ours.sum(), logits, retain_graph=True)
@@ -132,7 +132,7 @@ def test_extreme_logits_stay_finite_and_right(logits: tuple[float, float]) -> No
     for value, expected in (
         (JENSEN_SHANNON.real(real), log_d[1:].logsumexp(0)),
         (JENSEN_SHANNON.fake(real), log_d[0]),
-        (labelled_log_likelihood(ours, torch.tensor([1]), 1, 1.0, JENSEN_SHANNON), log_d[2]),
+        (labelled_log_likelihood(ours, torch.tensor([1]), 1.0, JENSEN_SHANNON), log_d[2]),
     ):
         assert value.item() == pytest.approx(expected.item(), rel=1e-6, abs=1e-4)
         assert torch.isfinite(torch.autograd.grad(value.sum(), ours, retain_graph=True)[0]).all()
@@ -147,14 +147,14 @@ def test_with_one_class_they_are_the_two_class_equations_1_and_2() -> None:
     torch.testing.assert_close(generator_log_posterior(real, zero, 30, JENSEN_SHANNON), expected)
     both = expected + 30 / 3 * torch.log(1 - d).sum()
     torch.testing.assert_close(discriminator_log_posterior(real, real, zero, 30, JENSEN_SHANNON), both)
-    own = labelled_log_likelihood(logits, torch.zeros(3, dtype=torch.long), 30, 1.0, JENSEN_SHANNON)
+    own = labelled_log_likelihood(logits, torch.zeros(3, dtype=torch.long), 30.0, JENSEN_SHANNON)
     torch.testing.assert_close(own, expected)  # a label of the only class says "real"
 
 
 def test_the_labelled_term_has_its_own_rescaling_and_weight() -> None:
     logits = torch.randn(4, CLASSES, dtype=torch.double, generator=rng())
     classes = torch.tensor([0, 2, 1, 1])
-    ours = labelled_log_likelihood(logits, classes, 10, 3.0, JENSEN_SHANNON)
+    ours = labelled_log_likelihood(logits, classes, 30.0, JENSEN_SHANNON)
     d = torch.exp(logits) / (1 + torch.exp(logits).sum(1, keepdim=True))
     assert ours.item() == pytest.approx(3.0 * 10 / 4 * sum(torch.log(d[i, c]).item() for i, c in enumerate(classes)))
 
@@ -166,7 +166,7 @@ def test_averaged_over_all_mini_batches_the_labelled_term_is_that_of_all_labels(
     terms = []
     for batch in itertools.product(range(4), repeat=2):
         chosen = torch.tensor(batch)
-        terms.append(labelled_log_likelihood(logits[chosen], classes[chosen], 4, 1.0, JENSEN_SHANNON))
+        terms.append(labelled_log_likelihood(logits[chosen], classes[chosen], 4.0, JENSEN_SHANNON))
     torch.testing.assert_close(torch.stack(terms).mean(), log_d[range(4), classes + 1].sum())
 
 
@@ -175,7 +175,7 @@ def test_labels_of_a_critic_and_labels_alone_are_cross_entropy() -> None:
     classes = torch.tensor([0, 2, 1, 1])
     expected = -2.0 * 10 / 4 * functional.cross_entropy(logits, classes, reduction="sum")
     for game in (GAMES["wasserstein"], game_of("jensen-shannon", "class")):
-        torch.testing.assert_close(labelled_log_likelihood(logits, classes, 10, 2.0, game), expected)
+        torch.testing.assert_close(labelled_log_likelihood(logits, classes, 20.0, game), expected)
 
 
 def test_feature_matching_is_minus_n_times_the_squared_distance_of_mean_features() -> None:

@@ -128,12 +128,20 @@ SHARED: dict[str, Any] = {"coupling": "all", "generators": 5, "discriminators": 
 WHOLE: dict[str, Any] = {"coupling": "algorithm1", "generators": 4, "discriminators": 3, "replicas": 3}
 PAIRS: dict[str, Any] = {"coupling": "pairs", "generators": 5, "discriminators": 5}
 TINY: dict[str, dict[str, Any]] = {
-    "shared": SHARED | {"prior_variance": 0.5},
+    "shared": SHARED | {"generator_prior": 0.5, "discriminator_prior": 0.5},
     "shared, density": SHARED | {"marginal": "density", "noise_batches": 2, "layer_noise": 0.1},
-    "shared, sum": SHARED | {"marginal": "sum", "prior_variance": None, "discriminator_steps": 2, "data_share": 0.5},
+    "shared, sum": SHARED
+    | {
+        "marginal": "sum",
+        "generator_prior": None,
+        "discriminator_prior": None,
+        "discriminator_steps": 2,
+        "data_share": 0.5,
+    },
     "shared, matching": SHARED | {"feature_matching": True, "dynamics": "running", "layer_noise": 0.1},
-    "shared, wasserstein": SHARED | {"game": "wasserstein", "clip": 0.3, "label_weight": None},
-    "shared, vectors": SHARED | {"vectors": True, "marginal": "density", "prior_variance": 0.5},
+    "shared, wasserstein": SHARED | {"game": "wasserstein", "clip": 0.3, "weighing": "raised-labels"},
+    "shared, vectors": SHARED
+    | {"vectors": True, "marginal": "density", "generator_prior": 0.5, "discriminator_prior": 0.5},
     "whole": WHOLE | {"feature_matching": True, "data_share": 0.5, "layer_noise": 0.1},
     "whole, parts": WHOLE | {"chain_batch": 2, "marginal": "sum", "layer_noise": 0.1, "feature_matching": True},
     "whole, one at a time": WHOLE | {"chain_batch": 1, "dynamics": "plain", "burn_in": 0},

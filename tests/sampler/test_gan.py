@@ -64,7 +64,7 @@ def naive_generator(gan: BayesianGAN, chain: int, theta_g: Tensor, noise: Tensor
                 point = forward(theta_g, z, NOISE_DIM, DIM)
                 likelihood = likelihood * probability(gan.state.discriminators.theta[k], point)
             terms.append(
-                torch.log(likelihood) * SIZE / s.batches.fake_batch + naive_prior(theta_g, s.densities.prior_variance)
+                torch.log(likelihood) * SIZE / s.batches.fake_batch + naive_prior(theta_g, s.prior.generator_prior)
             )
     return joined(terms, s.densities.marginal)
 
@@ -76,7 +76,7 @@ def naive_discriminator(gan: BayesianGAN, chain: int, theta_d: Tensor, noise: Te
         s.populations.coupling, chain, s.populations.discriminators, s.populations.generators, s.populations.replicas
     ):
         for batch in noise[k].split(s.batches.fake_batch):
-            log_p = naive_prior(theta_d, s.densities.prior_variance)
+            log_p = naive_prior(theta_d, s.prior.discriminator_prior)
             for x in real:
                 log_p = log_p + torch.log(probability(theta_d, x)) * SIZE / s.batches.real_batch
             for z in batch:
@@ -98,7 +98,8 @@ def test_gradients_equal_a_naive_implementation(coupling: Coupling, marginal: Ma
         noise_batches=2,
         coupling=coupling,
         marginal=marginal,
-        prior_variance=variance,
+        generator_prior=variance,
+        discriminator_prior=variance,
     )
     noise = gan.batches.noise(gan.state.streams)
     real = gan.batches.data[gan.batches.indices(gan.state.streams)]
@@ -131,7 +132,8 @@ def test_one_step_is_goodfellows_algorithm_1() -> None:
     rate_g, rate_d = 0.05, 0.03
     gan = small_gan(
         generators=1,
-        prior_variance=None,
+        generator_prior=None,
+        discriminator_prior=None,
         temperature=0.0,
         dynamics="plain",
         burn_in=0,

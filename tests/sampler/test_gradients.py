@@ -11,7 +11,7 @@ from bayesgan.networks.mlp import mlp
 from bayesgan.sampler.distributed import ALL
 from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.sampler.gradients import Gradient
-from bayesgan.settings.names import Coupling, GameName, LabelTerm, Marginal
+from bayesgan.settings.names import Coupling, GameName, LabelTerm, Marginal, Weighing
 from bayesgan.settings.settings import Settings
 from tests.helpers.gradients import (
     discriminator_gradient,
@@ -91,7 +91,7 @@ def naive_generator(gan: BayesianGAN, chain: int, theta_g: Tensor, noise: Tensor
     for k in opponents(s, chain, s.populations.generators, s.populations.discriminators):
         theta_d = gan.state.discriminators.theta[k]
         for batch in noise.split(FAKE_BATCH):
-            log_p = naive_prior(theta_g, s.densities.prior_variance)
+            log_p = naive_prior(theta_g, s.prior.generator_prior)
             if s.densities.feature_matching:
                 fake_mean = sum((features(theta_d, generated(theta_g, z)) for z in batch), torch.zeros(())) / len(batch)
                 real_mean = sum((features(theta_d, x) for x in real[k]), torch.zeros(())) / len(real[k])
@@ -112,23 +112,24 @@ def naive_discriminator(
 ) -> Tensor:
     """Eq. 4."""
     s = gan.settings
+    game = s.densities.game_weight * (LABELLED / SIZE if s.densities.weighing == "lowered-game" else 1.0)
     terms = []
     for k in opponents(s, chain, s.populations.discriminators, s.populations.generators):
         for batch in noise[k].split(FAKE_BATCH):
-            log_p = naive_prior(theta_d, s.densities.prior_variance)
+            log_p = naive_prior(theta_d, s.prior.discriminator_prior)
             for x in real:
                 is_real = torch.log(sum(d(theta_d, x)[1:], torch.zeros(())))
                 if s.densities.game == "wasserstein":
                     is_real = critic(theta_d, x)
-                log_p = log_p + s.densities.game_weight * is_real * SIZE / REAL_BATCH
+                log_p = log_p + game * is_real * SIZE / REAL_BATCH
             for z in batch:
                 point = generated(gan.state.generators.theta[k], z)
                 value = (
                     -critic(theta_d, point) if s.densities.game == "wasserstein" else torch.log(d(theta_d, point)[0])
                 )
-                log_p = log_p + s.densities.game_weight * value * SIZE / FAKE_BATCH
+                log_p = log_p + game * value * SIZE / FAKE_BATCH
             n_s = len(labelled[0])
-            weight = SIZE / LABELLED if s.densities.label_weight is None else s.densities.label_weight
+            weight = SIZE / LABELLED if s.densities.weighing == "raised-labels" else 1.0
             for x, y in zip(*labelled, strict=True):
                 own = d(theta_d, x)[1 + int(y)]
                 if s.densities.game == "wasserstein" or s.densities.label_term == "class":
@@ -173,23 +174,27 @@ def compare_with_naive(gan: BayesianGAN) -> None:
 @pytest.mark.parametrize("coupling", ["algorithm1", "all", "pairs"])
 @pytest.mark.parametrize("marginal", ["sum", "mean", "density"])
 def test_equations_3_and_4_equal_a_naive_implementation(coupling: Coupling, marginal: Marginal) -> None:
-    compare_with_naive(small_gan(**populations(coupling), marginal=marginal, prior_variance=0.5, label_weight=1.0))
+    compare_with_naive(
+        small_gan(
+            **populations(coupling), marginal=marginal, generator_prior=0.5, discriminator_prior=0.5, weighing="printed"
+        )
+    )
 
 
 def test_the_defaults_are_equation_4_without_tricks() -> None:
     settings = Settings()
-    assert (settings.densities.label_weight, settings.densities.feature_matching) == (1.0, False)
+    assert (settings.densities.weighing, settings.densities.feature_matching) == ("printed", False)
     assert (settings.densities.game, settings.densities.consensus) == ("jensen-shannon", 0.0)
     assert (settings.populations.family, settings.populations.data_share) == ("weights", 1.0)
 
 
 @pytest.mark.parametrize("label_term", ["joint", "class"])
-@pytest.mark.parametrize("label_weight", [1.0, 2.5, None])
+@pytest.mark.parametrize("weighing", ["printed", "raised-labels", "lowered-game"])
 @pytest.mark.parametrize("label_batch", [1, LABEL_BATCH, LABELLED, 100])
 def test_labels_in_batches_of_any_size_and_weight_equal_a_naive_implementation(
-    label_weight: float | None, label_batch: int, label_term: LabelTerm
+    weighing: Weighing, label_batch: int, label_term: LabelTerm
 ) -> None:
-    values: dict[str, Any] = {"label_weight": label_weight, "label_batch": label_batch, "label_term": label_term}
+    values: dict[str, Any] = {"weighing": weighing, "label_batch": label_batch, "label_term": label_term}
     compare_with_naive(small_gan(generators=2, discriminators=1, **values))
 
 
@@ -199,7 +204,9 @@ def test_labels_in_batches_of_any_size_and_weight_equal_a_naive_implementation(
 def test_games_and_tricks_equal_a_naive_implementation(
     game: GameName, trick: dict[str, Any], coupling: Coupling
 ) -> None:
-    compare_with_naive(small_gan(**populations(coupling), game=game, prior_variance=None, **trick))
+    compare_with_naive(
+        small_gan(**populations(coupling), game=game, generator_prior=None, discriminator_prior=None, **trick)
+    )
 
 
 def test_the_update_uses_the_gradient_of_the_points_it_draws() -> None:
@@ -233,16 +240,20 @@ def supervised(**settings: Any) -> BayesianGAN:
     return small_gan(generators=0, **settings)
 
 
-@pytest.mark.parametrize("label_weight", [1.0, 2.5, None])
+@pytest.mark.parametrize("weighing", ["printed", "raised-labels"])
 @pytest.mark.parametrize("variance", [None, 0.5])
-def test_without_generators_the_gradient_is_that_of_cross_entropy(
-    label_weight: float | None, variance: float | None
-) -> None:
-    gan = supervised(discriminators=2, label_batch=100, label_weight=label_weight, prior_variance=variance)
+def test_without_generators_the_gradient_is_that_of_cross_entropy(weighing: Weighing, variance: float | None) -> None:
+    gan = supervised(
+        discriminators=2,
+        label_batch=100,
+        weighing=weighing,
+        generator_prior=variance,
+        discriminator_prior=variance,
+    )
     assert gan.labels is not None
     gradient, log_p = found(discriminator_gradient(gan))
     network = mlp(DIM, HIDDEN, CLASSES + FEATURES).double()
-    weight = SIZE / LABELLED if label_weight is None else label_weight
+    weight = SIZE / LABELLED if weighing == "raised-labels" else 1.0
     for chain, theta in enumerate(gan.state.discriminators.theta):
         torch.nn.utils.vector_to_parameters(theta, network.parameters())
         network.zero_grad()
@@ -259,7 +270,7 @@ def test_without_generators_the_gradient_is_that_of_cross_entropy(
 def test_mini_batches_of_labels_are_unbiased() -> None:
     """Values and gradients of 4000 mini-batches, against all labels at once, within 5 standard errors."""
     chains, draws = 400, 10
-    gan, full = supervised(discriminators=chains, label_weight=2.0), supervised(label_batch=100, label_weight=2.0)
+    gan, full = supervised(discriminators=chains), supervised(label_batch=100)
     gan.state.discriminators.theta[:] = full.state.discriminators.theta[0]
     drawn = []
     for _ in range(draws):

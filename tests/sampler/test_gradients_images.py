@@ -15,7 +15,15 @@ from tests.helpers.plain_networks import PlainDiscriminator, PlainGenerator, set
 
 def test_equations_3_and_4_with_plain_convolutional_networks() -> None:
     """All that a network is shown of one kind (real, generated, labelled) is one batch of its normalisations."""
-    gan = dcgan(generators=2, discriminators=2, noise_batches=2, label_weight=None, marginal="sum", prior_variance=2.0)
+    gan = dcgan(
+        generators=2,
+        discriminators=2,
+        noise_batches=2,
+        weighing="raised-labels",
+        marginal="sum",
+        generator_prior=2.0,
+        discriminator_prior=2.0,
+    )
     noise, real, labelled = (
         gan.batches.noise(gan.state.streams),
         gan.batches.points(gan.batches.indices(gan.state.streams)),

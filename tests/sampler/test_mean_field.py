@@ -37,7 +37,7 @@ def test_the_log_prior_is_minus_the_divergence_from_the_prior(variance: float) -
     means, log_deviations = theta.split(population.weights, 1)
     prior = Normal(torch.zeros((), dtype=torch.double), variance**0.5)
     expected = -kl_divergence(Normal(means, log_deviations.exp()), prior).sum(1)
-    ours = population.log_p(theta, variance)
+    ours = population.log_p(theta, population.precision(variance, "isotropic", theta))
     torch.testing.assert_close(ours - ours[0], expected - expected[0])
     torch.testing.assert_close(torch.autograd.grad(ours.sum(), theta), torch.autograd.grad(expected.sum(), theta))
 
@@ -46,7 +46,8 @@ def test_the_best_gaussian_without_data_is_the_prior() -> None:
     population = MeanField(mlp(2, 3, 1))
     theta = torch.zeros(1, 2 * population.weights, dtype=torch.double)
     theta[:, population.weights :] = 0.5 * torch.log(torch.tensor(10.0, dtype=torch.double))
-    (gradient,) = torch.autograd.grad(population.log_p(theta.requires_grad_(), 10.0).sum(), theta)
+    precision = population.precision(10.0, "isotropic", theta)
+    (gradient,) = torch.autograd.grad(population.log_p(theta.requires_grad_(), precision).sum(), theta)
     assert gradient.abs().max().item() < 1e-12
 
 
@@ -121,7 +122,10 @@ def test_the_gradient_is_that_of_finite_differences_with_the_same_noise(side: Si
 
 def test_the_objective_is_the_likelihood_at_drawn_weights_minus_the_divergence() -> None:
     """With the noise on the weights made by hand: w = μ + σ ε in ordinary chains of a flat prior."""
-    gan, plain = lfvi(prior_variance=2.0), lfvi(family="weights", prior_variance=None)
+    gan, plain = (
+        lfvi(generator_prior=2.0, discriminator_prior=2.0),
+        lfvi(family="weights", generator_prior=None, discriminator_prior=None),
+    )
     wide(gan)
     real, labelled = gan.batches.points(gan.batches.indices(gan.state.streams)), gan.batches.labelled(gan.state.streams)
     fakes = torch.randn(4, 3, 3, dtype=torch.double, generator=rng(5))

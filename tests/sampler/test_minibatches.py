@@ -296,7 +296,13 @@ def test_averaged_over_all_draws_of_faced_chains_gradients_are_those_of_all(
 ) -> None:
     """Every draw enumerated, in double precision: nothing is left but rounding."""
     values: dict[str, Any] = {"generators": 4, "discriminators": 3, "replicas": 2, "noise_batches": 2}
-    values |= {"coupling": coupling, "marginal": marginal, "prior_variance": 0.5, "feature_matching": matching}
+    values |= {
+        "coupling": coupling,
+        "marginal": marginal,
+        "generator_prior": 0.5,
+        "discriminator_prior": 0.5,
+        "feature_matching": matching,
+    }
     values |= {"label_batch": 100}  # all of them: nothing is drawn
     gan = make(**values)
     batches, gradients, rows = gan.batches, gan.gradients, gan.members.rows

@@ -1,16 +1,19 @@
 """A population against the same networks run one by one."""
 
+import math
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.distributions import Normal
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.networks.dcgan import Discriminator
 from bayesgan.networks.layers import BatchNorm
 from bayesgan.networks.mlp import mlp
 from bayesgan.sampler.population import Population
+from bayesgan.settings.names import PriorScale
 
 
 def single(theta: torch.Tensor, network: nn.Module) -> nn.Module:
@@ -39,9 +42,30 @@ def test_initial_weights_have_the_stated_variances_and_differ_between_chains() -
     assert theta.unique(dim=0).shape[0] == 3
 
 
-def test_prior_draw_has_the_prior_variance() -> None:
-    theta = Population(mlp(10, 50, 5)).prior_draw(20, 10.0, torch.Generator().manual_seed(0))
-    assert abs(theta.var().item() / 10.0 - 1) < 5 * (2 / theta.numel()) ** 0.5
+@pytest.mark.parametrize(("scale", "fans"), [("isotropic", (1, 1, 1, 1)), ("fan-in", (10, 1, 50, 1))])
+def test_prior_draws_have_the_variance_of_each_layer(scale: PriorScale, fans: tuple[int, ...]) -> None:
+    population = Population(mlp(10, 50, 5))
+    precision = population.precision(10.0, scale, torch.empty(0))
+    assert precision is not None
+    named = population.named(population.prior_draw(200, precision, torch.Generator().manual_seed(0)))
+    for values, fan_in in zip(named.values(), fans, strict=True):
+        assert abs(values.var().item() * fan_in / 10.0 - 1) < 5 * (2 / values.numel()) ** 0.5
+
+
+def test_the_log_prior_is_that_of_independent_normals() -> None:
+    population = Population(mlp(3, 4, 2))
+    theta = population.initial(2, torch.Generator().manual_seed(0), torch.float64).requires_grad_()
+    precision = population.precision(0.7, "fan-in", theta)
+    found = population.log_p(theta, precision)
+    named = population.named(theta)
+    variances = {"0.weight": 0.7 / 3, "0.bias": 0.7, "2.weight": 0.7 / 4, "2.bias": 0.7}
+    expected = sum(
+        Normal(0.0, math.sqrt(variance)).log_prob(named[name]).flatten(1).sum(1) for name, variance in variances.items()
+    )
+    torch.testing.assert_close(found[0] - found[1], expected[0] - expected[1])
+    gradients = [torch.autograd.grad(each.sum(), theta, retain_graph=True)[0] for each in (found, expected)]
+    torch.testing.assert_close(*gradients)
+    assert population.log_p(theta, population.precision(None, "fan-in", theta)).tolist() == [0.0, 0.0]
 
 
 def test_named_views_share_memory_with_the_flat_tensor() -> None:

@@ -92,7 +92,9 @@ def test_linear_regression_with_mini_batches_matches_the_closed_form() -> None:
         indices = torch.randint(data_size, (chains, batch), generator=rng)
         theta = state.theta.requires_grad_()
         residual = y[indices] - torch.einsum("cnd,cd->cn", x[indices], theta)
-        log_p = rescaled(-(residual**2) / (2 * noise**2), data_size) + log_prior(theta, variance)
+        log_p = rescaled(-(residual**2) / (2 * noise**2), data_size) + log_prior(
+            theta, theta.new_full((dim,), 1 / variance)
+        )
         (gradient,) = torch.autograd.grad(log_p.sum(), theta)
         theta.requires_grad_(False)
         sghmc.sghmc_step(state, gradient, eta, alpha, temperature, sghmc.noise_seeds(rng, 10))

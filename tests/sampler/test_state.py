@@ -1,5 +1,6 @@
 """The state record is all that the next iteration depends on."""
 
+import itertools
 from dataclasses import fields
 from typing import Any
 
@@ -19,6 +20,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "chain batches": {"generators": 4, "discriminators": 3, "chain_batch": 2},
     "labels alone": {"generators": 0, "discriminators": 2},
     "images": {"layer_noise": 0.2, "jitter": 1.0, "consensus": 1.0, "feature_matching": True},
+    "committee": {"discriminators": 2, "committee": 20, "burn_in": 10, "iterations": 20},
     "teachers": {"discriminators": 2, "consensus": 1.0, "balance": 1.0, "averaging": 0.9, "schedule": "linear"},
 }
 
@@ -32,10 +34,11 @@ def rows(tensor: Tensor, side: Side) -> Tensor:
     return tensor.clone()
 
 
-@pytest.mark.parametrize("iterations", [2, 3, 5])
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    ("name", "iterations"), [*itertools.product(RUNS, [2, 3, 5]), ("committee", 9), ("committee", 12)]
+)
 def test_a_fresh_sampler_with_the_state_of_another_goes_on_as_it_does(name: str, iterations: int) -> None:
-    """In the burn-in of three iterations, at its end and after it."""
+    """In the burn-in of three iterations, or ten before a committee, at its end and after it."""
     first, second = made(name), made(name)
     for _ in range(iterations):
         first.iterate()
@@ -52,7 +55,7 @@ def test_a_fresh_sampler_with_the_state_of_another_goes_on_as_it_does(name: str,
 def test_every_field_of_the_record_is_kept() -> None:
     """A field that is added to the record has to be added to what is kept."""
     assert [field.name for field in fields(State)] == [
-        *("iteration", "generators", "discriminators", "seen", "given", "streams")
+        *("iteration", "generators", "discriminators", "seen", "given", "streams", "committee")
     ]
     state = made("vectors").state
     kept = {name.partition(".")[0] for name in state.tensors(rows)}

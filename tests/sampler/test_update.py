@@ -55,7 +55,12 @@ class OneChain:
             return
         self.velocity = self._displacement()
         if self.settings.sampler.dynamics != "plain":
-            self.mass = self._divisor()
+            self.mass = self._mass()
+
+    def _mass(self) -> Tensor:
+        """Adam's divisor, or where it is more, five times what a step does along the prior, N(0, 1)."""
+        eta = self.settings.sampler.step_ratio * self.settings.sampler.friction * self.rate / self.data_size
+        return self._divisor().clamp(min=5.0 * eta)
 
     def sghmc(self, gradient: Tensor) -> None:
         alpha = self.settings.sampler.friction
@@ -63,7 +68,7 @@ class OneChain:
             beta2 = self.settings.sampler.adam_betas[1]
             self.steps += 1
             self.second = beta2 * self.second + (1 - beta2) * gradient**2
-            self.mass = self._divisor()
+            self.mass = self._mass()
         eta = self.settings.sampler.step_ratio * alpha * self.rate / self.data_size
         self.velocity = (1 - alpha) * self.velocity + eta * gradient / self.mass
         self.theta = self.theta + self.velocity

@@ -30,8 +30,9 @@ def test_every_method_on_every_data_set_collects_something(
 @pytest.mark.parametrize(("preset", "method", "dataset"), every_combination())
 def test_given_values_win(preset: PresetName, method: Method, dataset: ImageSetName) -> None:
     given: dict[str, Any] = {
-        "prior_variance": 3.5,
-        "label_weight": 7.0,
+        "generator_prior": 3.5,
+        "discriminator_prior": 3.5,
+        "weighing": "lowered-game",
         "real_batch": 9,
         "discriminator_width": 5,
         "layer_noise": 0.25,
@@ -68,7 +69,7 @@ def test_any_number_of_iterations_gives_a_sample(preset: PresetName, iterations:
         ({"normalisation": "instance"}, "Setting normalisation cannot be 'instance'"),
         ({"layer_noise": -0.1}, "Setting layer_noise cannot be -0.1"),
         ({"data_share": 0}, "Setting data_share cannot be 0"),
-        ({"label_weight": 0}, "Setting label_weight cannot be 0"),
+        ({"weighing": "equal"}, "Setting weighing cannot be 'equal'"),
         ({"chain_batch": 0}, "Setting chain_batch cannot be 0"),
         ({"branches": 1}, "There is no setting 'branches'"),
     ],
@@ -124,8 +125,8 @@ def test_changes_are_what_is_not_the_presets() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_vectors_take_any_method_and_given_values_win(method: Method) -> None:
-    settings = vector_settings("fast", method, iterations=50, hidden=7, prior_variance=2.0)
-    assert (settings.length.iterations, settings.networks.hidden, settings.densities.prior_variance) == (50, 7, 2.0)
+    settings = vector_settings("fast", method, iterations=50, hidden=7, generator_prior=2.0, discriminator_prior=2.0)
+    assert (settings.length.iterations, settings.networks.hidden, settings.prior.generator_prior) == (50, 7, 2.0)
     assert settings.length.collected
 
 

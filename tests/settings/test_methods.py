@@ -26,7 +26,13 @@ def test_point_estimates_are_optimised_to_the_end_without_a_prior(
 ) -> None:
     settings = image_settings(preset, method, "mnist")
     assert chosen(settings, expected) == expected
-    always = {"replicas": 1, "temperature": 0.0, "dynamics": "adam", "prior_variance": None}
+    always = {
+        "replicas": 1,
+        "temperature": 0.0,
+        "dynamics": "adam",
+        "generator_prior": None,
+        "discriminator_prior": None,
+    }
     always["consensus"] = 0.0
     assert chosen(settings, always) == always
     assert list(settings.length.collected) == [settings.length.iterations]  # the last weights are the only sample
@@ -39,7 +45,7 @@ def test_lfvi_optimises_gaussians_against_the_same_prior(preset: PresetName) -> 
     expected = {"family": "mean-field", "dynamics": "adam", "temperature": 0.0, "generators": 1, "discriminators": 1}
     expected["consensus"] = 0.0
     assert chosen(settings, expected) == expected
-    assert settings.densities.prior_variance == image_settings(preset, "bayesgan", "mnist").densities.prior_variance
+    assert settings.prior.generator_prior == image_settings(preset, "bayesgan", "mnist").prior.generator_prior
     assert (settings.length.iterations - settings.length.burn_in) // settings.length.thin == 10
 
 
@@ -50,7 +56,7 @@ def test_the_ensemble_is_the_bayesian_gan_without_noise_and_prior(preset: Preset
         image_settings(preset, "bayesgan", "mnist").flat(),
     )
     differ = {name: value for name, value in ours.items() if value != bayesgan[name]}
-    assert differ == {"temperature": 0.0, "prior_variance": None}
+    assert differ == {"temperature": 0.0, "generator_prior": None, "discriminator_prior": None}
 
 
 def test_synthetic_methods_but_the_bayesian_gan_have_one_network_a_side_and_adam_to_the_end() -> None:
@@ -61,7 +67,7 @@ def test_synthetic_methods_but_the_bayesian_gan_have_one_network_a_side_and_adam
             assert (settings.populations.generators, settings.length.burn_in) == (4, 100)
         else:
             assert (settings.populations.generators, settings.length.burn_in) == (1, 500)
-            assert settings.densities.prior_variance is None
+            assert settings.prior.generator_prior is None
     assert synthetic_settings("wgan").sampler.clip is not None
 
 

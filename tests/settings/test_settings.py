@@ -31,7 +31,7 @@ def test_bad_settings_get_a_sentence(values: dict[str, Any], sentence: str) -> N
 
 
 def test_settings_survive_json() -> None:
-    settings = Settings.of(generators=3, prior_variance=None)
+    settings = Settings.of(generators=3, generator_prior=None, discriminator_prior=None)
     assert Settings.model_validate_json(settings.model_dump_json()) == settings
 
 

@@ -98,7 +98,8 @@ def train(
     else:
         overrides = dict(assignment(each) for each in change or [])
         overrides |= {} if temperature is None else {"temperature": temperature}
-        overrides |= {} if prior is None else {"prior_variance": None if prior == "flat" else prior}
+        variance = None if prior == "flat" else prior
+        overrides |= {} if prior is None else {"generator_prior": variance, "discriminator_prior": variance}
         if images is None:
             _refuse(
                 context,

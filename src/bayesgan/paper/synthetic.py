@@ -172,8 +172,8 @@ def flat(points: np.ndarray) -> np.ndarray:
 
 def _prior(gan: BayesianGAN, divergence: JensenShannon, rng: torch.Generator) -> np.ndarray | None:
     """Points of the induced prior over data (Section 2, steps 1 to 3): θ_g ~ p(θ_g), z ~ p(z), x = G(z; θ_g)."""
-    variance = gan.settings.densities.prior_variance
-    if variance is None:
+    precision = gan.gradients.precision("generators", gan.state.generators.theta)
+    if precision is None:
         return None
-    theta = gan.generator.prior_draw(len(gan.state.generators.theta), variance, rng)
+    theta = gan.generator.prior_draw(len(gan.state.generators.theta), precision, rng)
     return divergence.project(generate(gan, theta, SHOWN, rng))

@@ -15,11 +15,13 @@ from bayesgan.settings.names import Method, PresetName
 from bayesgan.settings.settings import Count, ImageSettings, Whole
 
 CONFIG = "config.json"
-FORMAT = 2  # of config.json; 1 had its settings in no groups, and no number
+# Of config.json; 1 had its settings in no groups, and no number; in 1 and 2 the temperature tempered the prior too.
+FORMAT = 3
 # Settings of format 1 that are no more, with what they were by default.
 DELETED: dict[str, Any] = {"branches": 1, "faced": None, "sweep": 1, "scan": "in-turn", "real_target": 1.0}
 
 RENAMED = {"critic_weight": "game_weight"}  # of format 1
+WEIGHING = {1.0: "printed", None: "raised-labels"}  # by the "label_weight" of formats 1 and 2
 
 Pixels = Annotated[int, Field(ge=1, le=4096)]
 
@@ -29,7 +31,7 @@ class RunRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True)
 
-    format: Literal[2]
+    format: Literal[3]
     version: str
     dataset: ImageSetName | Literal["own"]
     labels: Whole | Literal["all"]
@@ -67,8 +69,9 @@ def read_record(folder: Path) -> RunRecord:
         values = None
     if not isinstance(values, dict) or not isinstance(values.get("version"), str):
         raise BayesganError(f"{path} is damaged (it does not say which version made it): {remedy}.")
-    if values.get("format", 1) == 1 and isinstance(values.get("settings"), dict):
-        text = json.dumps(_from_format_1(values, folder))
+    made = values.get("format", 1)
+    if made in (1, 2) and isinstance(values.get("settings"), dict):
+        text = json.dumps(_from_earlier(values, made, folder))
     elif values.get("format") != FORMAT:
         raise BayesganError(
             f"{folder} was made by bayesgan {values['version']}, whose config.json this version, {__version__}, cannot "
@@ -77,24 +80,39 @@ def read_record(folder: Path) -> RunRecord:
     return parsed(RunRecord, text, path, remedy)
 
 
+def _no_more(name: str, values: dict[str, Any], folder: Path) -> BayesganError:
+    return BayesganError(
+        f"{folder} was trained with the setting '{name}', which is no more: read it with bayesgan {values['version']}."
+    )
+
+
 def other_version(folder: Path, version: str) -> BayesganError:
     """The run in ``folder`` can be read, but not gone on with, by this version."""
     return BayesganError(f"{folder} was made by bayesgan {version}, this is {__version__}: go on with that version.")
 
 
-def _from_format_1(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _from_earlier(values: dict[str, Any], made: int, folder: Path) -> dict[str, Any]:
     """The same in this format; what cannot be said in it is refused by name."""
-    flat = dict(values["settings"])
+    flat: dict[str, Any] = dict(values["settings"])
+    if made == 2:  # format 2 had groups
+        if not all(isinstance(group, dict) for group in flat.values()):
+            raise BayesganError(f"{folder / CONFIG} is damaged (settings in no groups): the run cannot be read.")
+        flat = {name: value for group in flat.values() for name, value in group.items()}
     for name, default in DELETED.items():
         if flat.pop(name, default) != default:
-            raise BayesganError(
-                f"{folder} was trained with the setting '{name}', which is no more: read it with bayesgan "
-                f"{values['version']}."
-            )
+            raise _no_more(name, values, folder)
     if flat.get("consensus_on") == "shown":
         flat["consensus_on"] = "augmented"
     if flat.get("game") == "classification":
         flat.pop("game")  # without generators there is nothing else
+    temperature, prior = flat.get("temperature", 1.0), flat.pop("prior_variance", 1.0)
+    if isinstance(temperature, int | float) and isinstance(prior, int | float):
+        prior *= temperature or 1.0  # N(0, σ²) was sampled as N(0, T σ²)
+    flat |= {"generator_prior": prior, "discriminator_prior": prior}
+    label_weight = flat.pop("label_weight", 1.0)
+    if label_weight not in WEIGHING:
+        raise _no_more("label_weight", values, folder)
+    flat["weighing"] = WEIGHING[label_weight]
     places = ImageSettings.places()
     settings: dict[str, dict[str, Any]] = {}
     for old, value in flat.items():  # by their names then
@@ -103,6 +121,6 @@ def _from_format_1(values: dict[str, Any], folder: Path) -> dict[str, Any]:
             raise BayesganError(f"{folder / CONFIG} is damaged (there is no setting '{old}'): the run cannot be read.")
         settings.setdefault(places[present], {})[present] = value
     method = values.get("method")
-    if method == "bayesgan" and flat.get("temperature") == 0 and flat.get("prior_variance", 1.0) is None:
+    if method == "bayesgan" and temperature == 0 and prior is None:
         method = "ensemble"
     return values | {"format": FORMAT, "settings": settings, "method": method}

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, softplus
 
-from bayesgan.settings.names import GameName, LabelTerm, Marginal
+from bayesgan.settings.names import GameName, LabelTerm, Marginal, Weighing
 
 SHARPNESS = 2.0  # κ of a consensus; 1 is worth much less (docs/choices.md)
 
@@ -84,31 +84,45 @@ def _weighted(term: Callable[[Tensor], Tensor], weight: float, logits: Tensor) -
 
 
 class _LogNormal(torch.autograd.Function):
-    """−|θ|²/(2 · variance), with a gradient of one pass: autograd's own takes a tenth of an iteration."""
+    """−½ Σ precision θ², with a gradient of two passes: autograd's own takes a tenth of an iteration."""
 
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, variance: float) -> Tensor:
-        ctx.save_for_backward(theta)
-        ctx.variance = variance
-        return torch.linalg.vector_norm(theta, dim=-1).square() / (-2.0 * variance)
+    def forward(ctx: Any, theta: Tensor, precision: Tensor) -> Tensor:
+        scaled = theta * precision
+        ctx.save_for_backward(scaled)
+        return torch.linalg.vecdot(theta, scaled) * -0.5
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (theta,) = ctx.saved_tensors
-        return theta * (gradients[0] / -ctx.variance).unsqueeze(-1), None
+        (scaled,) = ctx.saved_tensors
+        return scaled * -gradients[0].unsqueeze(-1), None
 
 
-def log_prior(theta: Tensor, variance: float | None) -> Tensor:
-    r"""log N(θ; 0, variance · I) up to a constant, for each chain; zero where the prior is flat (None).
+def log_prior(theta: Tensor, precision: Tensor | None) -> Tensor:
+    r"""log N(θ; 0, diag 1/precision) up to a constant, for each chain; zero where the prior is flat (None).
 
-    ``theta`` is (chains, weights), the result (chains,).
+    ``theta`` is (chains, weights), ``precision`` (weights,), the result (chains,).
     """
-    if variance is None:
+    if precision is None:
         return theta.new_zeros(theta.shape[:-1])
-    return _LogNormal.apply(theta, variance)  # type: ignore[no-untyped-call]
+    return _LogNormal.apply(theta, precision)  # type: ignore[no-untyped-call]
 
 
-def rescaled(log_likelihood: Tensor, data_size: int) -> Tensor:
+def weights_of(weighing: Weighing, size: int, labelled_size: int) -> tuple[float, float]:
+    r"""How often a real or generated point counts, and how often a label, in the likelihood of Eq. 4.
+
+    - ``printed``: 1 and 1, as Eq. 4 stands: its sums weigh N : N : N_s;
+    - ``raised-labels``: 1 and N/N_s, so N : N : N. It tempers the label likelihood, by N_s/N;
+    - ``lowered-game``: N_s/N and 1, so N_s : N_s : N_s. The N points say as much as N_s would; no label counts twice.
+
+    The last two differ in how much all data say beside the prior, and in nothing else.
+    """
+    if labelled_size == 0 or weighing == "printed":
+        return 1.0, 1.0
+    return (1.0, size / labelled_size) if weighing == "raised-labels" else (labelled_size / size, 1.0)
+
+
+def rescaled(log_likelihood: Tensor, data_size: float) -> Tensor:
     r"""(N/n) Σᵢ of the last axis: the full-data log likelihood that a mini-batch of n stands for (A.1)."""
     return log_likelihood.sum(-1) * (data_size / log_likelihood.shape[-1])
 
@@ -138,7 +152,7 @@ def matching_log_posterior(fake_features: Tensor, real_features: Tensor, prior: 
 
 
 def discriminator_log_posterior(
-    real_logits: Tensor, fake_logits: Tensor, prior: Tensor, data_size: int, game: Game
+    real_logits: Tensor, fake_logits: Tensor, prior: Tensor, data_size: float, game: Game
 ) -> Tensor:
     r"""Eq. 2, or Eq. 4 without its labels, rescaled (A.1).
 
@@ -152,15 +166,15 @@ def discriminator_log_posterior(
     return rescaled(game.real(real_logits), data_size) + fake + prior
 
 
-def labelled_log_likelihood(logits: Tensor, classes: Tensor, labelled_size: int, weight: float, game: Game) -> Tensor:
-    r"""The labelled term of Eq. 4, rescaled (A.1) and weighted.
+def labelled_log_likelihood(logits: Tensor, classes: Tensor, counts: float, game: Game) -> Tensor:
+    r"""The labelled term of Eq. 4, rescaled (A.1).
 
-    .. math:: w\,\frac{N_s}{n_s}\sum_i \log D(x_s^{(i)} = y_s^{(i)};\theta_d)
+    .. math:: \frac{w N_s}{n_s}\sum_i \log D(x_s^{(i)} = y_s^{(i)};\theta_d)
 
-    ``logits`` is (..., n_s, K), ``classes`` (..., n_s) with values in 0 … K−1. The weight w is 1 in Eq. 4.
+    ``logits`` is (..., n_s, K), ``classes`` (..., n_s) with values in 0 … K−1, ``counts`` w N_s, with w = 1 in Eq. 4.
     """
     own = logits.gather(-1, classes.unsqueeze(-1)).squeeze(-1)
-    return rescaled(game.labelled(own, reality(logits)), labelled_size) * weight
+    return rescaled(game.labelled(own, reality(logits)), counts)
 
 
 def balanced(average: Tensor, given: Tensor, balance: float) -> Tensor:

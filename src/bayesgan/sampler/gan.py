@@ -21,7 +21,7 @@ from bayesgan.settings.settings import Settings
 
 STREAMS = (
     *("initial", "noise", "data", "labels", "jitter", "weights", "layers", "dynamics", "facing"),
-    *("evaluation", "diagnostics"),
+    *("evaluation", "diagnostics", "committee"),
 )
 NEWS = 0.01  # share of a mini-batch in the moving average of what a consensus gives
 
@@ -67,7 +67,10 @@ class BayesianGAN:
         size, members = len(data), self.members
         self.batches = MiniBatches(settings, data, labels, seed, members)
         self.gradients = Gradients(settings, self.generator, self.discriminator, size, labels, members)
-        self.update = {side: Update(side, settings, size, members) for side in SIDES}
+        like = torch.empty(0, dtype=self.batches.dtype, device=data.device)
+        self.update = {
+            side: Update(side, settings, size, members, self.gradients.precision(side, like)) for side in SIDES
+        }
         self.state = State(
             iteration=0,
             generators=self._initial(self.generator, "generators", streams),
@@ -84,7 +87,8 @@ class BayesianGAN:
             self._hand_over()  # Section 3: Adam first, then SGHMC
         state.iteration += 1
 
-        if self.settings.populations.generators > 0 and not self.batches.labels_alone(state.iteration):
+        stand = self.batches.labels_alone(state.iteration) or self.batches.stands(state.iteration)
+        if self.settings.populations.generators > 0 and not stand:
             # Sample noise {z^(1), …, z^(J)}
             noise = self.batches.for_generators(state)
             # Σ_i Σ_k ∂ log p(θ_g | z^(i), θ_d^k)/∂θ_g
@@ -106,7 +110,23 @@ class BayesianGAN:
                 state.given.lerp_(gradient.given.to(state.given), NEWS)
 
         self._stop_if_diverged()
+        self._grow_committee()
         return found
+
+    def _grow_committee(self) -> None:
+        """Let the generators draw their share of the images that are to stand for them, if it is time."""
+        number = self.batches.committee_grows(self.state.iteration)
+        if number > 0:
+            members = self.members
+            stream_of, chains = self.state.streams["committee"], members.count("generators")
+            shape = (chains, -(-number // chains), self.settings.networks.noise_dim)
+            noise = torch.randn(shape, generator=stream_of, device=stream_of.device, dtype=self.batches.dtype)
+            weights = self.generator.drawn(self.state.generators.theta, stream_of)
+            with torch.no_grad():
+                drawn = self.generator(weights, members.own(noise, "generators"))
+            images = members.everyones(drawn, "generators").flatten(0, 1)[:number]
+            before = self.state.committee
+            self.state.committee = images if before is None else torch.cat([before, images])
 
     def generate(self, points: int, rng: torch.Generator, theta_g: Tensor | None = None) -> Tensor:
         """G(z; θ_g): (generators here, points, *point) by the present generators, or by ``theta_g``.

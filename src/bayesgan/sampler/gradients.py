@@ -22,12 +22,14 @@ from bayesgan.sampler.densities import (
     marginalise,
     matching_log_posterior,
     reality,
+    weights_of,
 )
 from bayesgan.sampler.distributed import Members
 from bayesgan.sampler.minibatches import DiscriminatorBatch, GeneratorBatch, Labels, strengths_of
 from bayesgan.sampler.population import Population
 from bayesgan.sampler.sghmc import noise_seeds
 from bayesgan.sampler.state import State, Streams
+from bayesgan.settings.names import Side
 from bayesgan.settings.settings import Settings
 
 
@@ -80,6 +82,8 @@ class Gradients:
         # With nobody to tell it from, a label does not say that a point is real.
         label_term = densities.label_term if settings.populations.generators > 0 else "class"
         self.game = game_of(densities.game, label_term, densities.game_weight)
+        self.game_counts, self.label_counts = weights_of(densities.weighing, size, self.labelled_size)
+        self._precisions: dict[Side, Tensor | None] = {}
 
     def of_generators(self, state: State, batch: GeneratorBatch) -> Gradient:
         """Σ_i Σ_k ∂ log p(θ_g | z^(i), θ_d^k)/∂θ_g, or as ``marginal`` joins them."""
@@ -101,7 +105,8 @@ class Gradients:
             average = state.discriminators.average  # teaches, where there is one
             teachers = self.discriminator.drawn(theta_d if average is None else average, state.streams["weights"])
             said = self._said(teachers.detach(), batch.plain)
-        found, said = self.log_p_of_discriminators(state, theta_d, fakes, batch, said)
+        facing = batch.stood_for if fakes is None else self._facing(fakes, len(theta_d) // self.members.groups)
+        found, said = self.log_p_of_discriminators(state, theta_d, facing, batch, said)
         given = None if said is None else said.mean(0)
         return _gradient(found, theta_d, batch.moving)._replace(given=given)
 
@@ -135,7 +140,7 @@ class Gradients:
         facing = self._facing(self.generated(streams, theta_g, noise, changes), len(weights_d) // members.groups)
         seeds = self.layer_seeds(streams["layers"], len(weights_d))
         outputs = self._by_generator(self.discriminator(weights_d, facing, seeds=seeds))
-        prior = self.generator.log_p(theta_g, self.settings.densities.prior_variance)
+        prior = self._log_prior(self.generator, "generators", theta_g)
         if members.split:
             prior = members.everyones(prior, "generators")
         prior = prior.view(members.groups, 1, -1, 1)
@@ -154,23 +159,22 @@ class Gradients:
         self,
         state: State,
         theta_d: Tensor,
-        fakes: Tensor | None,
+        facing: Tensor | None,
         batch: DiscriminatorBatch,
         said: Tensor | None = None,
     ) -> tuple[LogDensities, Tensor | None]:
         """log p(θ_d | X, θ_g) of every discriminator: Eq. 2 or 4 joined over noise batches and generators.
 
-        Without ``fakes`` there are only labels: those that are known, and for a consensus those that follow from what
-        all chains together have ``said`` of unlabelled points, (n_d, K). By default they say it here, of the points as
-        each sees them; it is returned too.
+        ``facing`` are generated points, (discriminators, n, *point). Without them there are only labels: those that are
+        known, and for a consensus those that follow from what all chains together have ``said`` of unlabelled points,
+        (n_d, K). By default they say it here, of the points as each sees them; it is returned too.
         """
         densities, labelled = self.settings.densities, batch.labelled
         streams = state.streams
         weights = self.discriminator.drawn(theta_d, streams["weights"])
-        prior = self.discriminator.log_p(theta_d, densities.prior_variance).view(self.members.groups, -1, 1, 1)
+        prior = self._log_prior(self.discriminator, "discriminators", theta_d).view(self.members.groups, -1, 1, 1)
         # Real, generated and labelled points are batches of their own: normalised together with the labelled ones,
         # which come back in every iteration, real points soon look generated without them (docs/choices.md).
-        facing = None if fakes is None else self._facing(fakes, prior.shape[1])
         points = {"real": batch.real, "fake": facing, "labelled": None if labelled is None else labelled[0]}
         there = {name: each for name, each in points.items() if each is not None}
         seeds = self.layer_seeds(streams["layers"], len(weights))
@@ -180,15 +184,15 @@ class Gradients:
         if facing is not None:
             is_real = reality(logits["real"]).view(*prior.shape, -1)
             is_fake = reality(self._by_generator(logits["fake"]))
-            log_p = discriminator_log_posterior(is_real, is_fake, prior, self.size, self.game)
+            log_p = discriminator_log_posterior(is_real, is_fake, prior, self.size * self.game_counts, self.game)
         if batch.consensus > 0:
             said = self._average(logits["real"]) if said is None else said
             labels = consensus_labels(balanced(said, state.given.to(said), densities.balance), densities.confidence)
             agreement = consensus_log_likelihood(logits["real"], labels, self.size, batch.consensus)
             log_p = log_p + agreement.view(prior.shape)
         if labelled is not None:
-            weight = self.size / self.labelled_size if densities.label_weight is None else densities.label_weight
-            known = labelled_log_likelihood(logits["labelled"], labelled[1], self.labelled_size, weight, self.game)
+            counts = self.labelled_size * self.label_counts
+            known = labelled_log_likelihood(logits["labelled"], labelled[1], counts, self.game)
             log_p = log_p + known.view(prior.shape)
         return self._joined(log_p, prior, (2, 3), self.members.everyone.generators), said
 
@@ -202,6 +206,17 @@ class Gradients:
         groups, batches = self.members.groups, self.settings.batches
         sizes = (batches.noise_batches, batches.fake_batch)
         return outputs.reshape(groups, len(outputs) // groups, -1, *sizes, outputs.shape[-1])
+
+    def _log_prior(self, population: Population, side: Side, theta: Tensor) -> Tensor:
+        """The log prior of each chain, as much as it counts (``Settings.prior_weight``)."""
+        return population.log_p(theta, self.precision(side, theta)) * self.settings.prior_weight
+
+    def precision(self, side: Side, like: Tensor) -> Tensor | None:
+        """1/σ² of the prior of each weight of a side; None: flat."""
+        if side not in self._precisions:
+            prior, population = self.settings.prior, self.generator if side == "generators" else self.discriminator
+            self._precisions[side] = population.precision(prior.variance(side), prior.prior_scale, like)
+        return self._precisions[side]
 
     @torch.no_grad()
     def _features(self, streams: Streams, weights_d: Tensor, real: Tensor) -> Tensor:

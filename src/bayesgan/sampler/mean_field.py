@@ -29,8 +29,8 @@ class MeanField(Population):
         noise = torch.empty_like(means).normal_(generator=rng)
         return means + log_deviations.exp() * noise
 
-    def log_p(self, theta: Tensor, variance: float | None) -> Tensor:
+    def log_p(self, theta: Tensor, precision: Tensor | None) -> Tensor:
         """E_q[log p(w)] + H[q] of each chain, up to a constant."""
         means, log_deviations = theta.chunk(2, dim=1)
         entropy = log_deviations.sum(1)
-        return entropy + log_prior(means, variance) + log_prior(log_deviations.exp(), variance)
+        return entropy + log_prior(means, precision) + log_prior(log_deviations.exp(), precision)

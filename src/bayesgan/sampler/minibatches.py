@@ -12,7 +12,7 @@ from bayesgan.data.pixels import as_numbers
 from bayesgan.sampler.distributed import ALL, Chosen, Members, rows_of
 from bayesgan.sampler.state import State, Streams
 from bayesgan.settings.names import Side
-from bayesgan.settings.settings import Settings
+from bayesgan.settings.settings import DRAWINGS, Settings
 
 CALIBRATION = 500  # points that the statistics of normalisations are taken from
 IMAGES = 4  # dimensions of (n, channels, height, width)
@@ -57,6 +57,7 @@ class DiscriminatorBatch:
     plain: Tensor | None = None  # the same as they are, where the chains label those
     labelled: tuple[Tensor, Tensor] | None = None  # points (moving discriminators here, n_s, *point) and classes
     consensus: float = 0.0  # times each real point counts with the label that all chains together give it
+    stood_for: Tensor | None = None  # (moving discriminators here, noise batches · n_g, *point) of a committee
 
 
 class MiniBatches:
@@ -111,6 +112,8 @@ class MiniBatches:
         if self.labels_alone(state.iteration):
             return DiscriminatorBatch(moving, indices, labelled=self.labelled(streams, moving))
         faced, noise, changes, plain = None, None, None, None
+        if self.stands(state.iteration):
+            return self._before_a_committee(state, moving, indices)
         if settings.populations.generators > 0:
             faced = self.faced("generators", streams)
             noise, changes = self.noise(streams, faced), self._changes_of_generated(streams, faced)
@@ -121,6 +124,33 @@ class MiniBatches:
         return DiscriminatorBatch(
             moving, indices, faced, noise, changes, real, plain, labelled, self.consensus * self._share(state.iteration)
         )
+
+    def stands(self, iteration: int) -> bool:
+        """Whether a committee stands for the generators in this iteration."""
+        return self.settings.populations.committee is not None and iteration > self.settings.length.burn_in
+
+    def committee_grows(self, iteration: int) -> int:
+        """How many images the generators add to the committee after this iteration."""
+        size, end = self.settings.populations.committee, self.settings.length.burn_in
+        if size is None:
+            return 0
+        times = [end - round(number * end / (2 * DRAWINGS)) for number in range(DRAWINGS)][::-1]
+        before = times.index(iteration) if iteration in times else DRAWINGS
+        return (before + 1) * size // DRAWINGS - before * size // DRAWINGS if before < DRAWINGS else 0
+
+    def _before_a_committee(self, state: State, moving: slice, indices: Tensor) -> DiscriminatorBatch:
+        """Points of p(θ_d | X, D_s, θ_g) for a θ_g that stands still: nobody teaches anybody."""
+        assert state.committee is not None
+        streams, batches = state.streams, self.settings.batches
+        chains = self.members.count("discriminators", moving)
+        size = batches.noise_batches * batches.fake_batch
+        drawn = self._integers(len(state.committee), (chains, size), streams["noise"])
+        fakes = state.committee[self.members.own(drawn, "discriminators")]
+        if batches.change_generated and any(self.strengths):
+            changes = self._changes(streams, chains, size)
+            fakes = augmented(fakes, self.members.own(changes, "discriminators"), self.strengths)
+        real, labelled = self.augmented(streams, indices), self.labelled(streams, moving)
+        return DiscriminatorBatch(moving, indices, stood_for=fakes, real=real, labelled=labelled)
 
     @property
     def _first(self) -> int:

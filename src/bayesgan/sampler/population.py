@@ -12,6 +12,7 @@ from torch.func import functional_call
 from bayesgan.base.errors import BayesganError
 from bayesgan.networks.layers import GaussianNoise, OfBatches, Whitening
 from bayesgan.sampler.densities import log_prior
+from bayesgan.settings.names import PriorScale
 
 
 class _Unflatten(torch.autograd.Function):
@@ -203,13 +204,27 @@ class Population:
         """The weights (chains, weights) that ``theta`` stands for: itself."""
         return theta
 
-    def log_p(self, theta: Tensor, variance: float | None) -> Tensor:
-        """log p(θ) of each chain without any data: its prior, up to a constant."""
-        return log_prior(theta, variance)
+    def precision(self, variance: float | None, scale: PriorScale, like: Tensor) -> Tensor | None:
+        """1/σ² of the prior of each weight, (weights,); None: flat.
 
-    def prior_draw(self, chains: int, variance: float, rng: torch.Generator) -> Tensor:
-        """Weights (chains, weights) drawn from the prior N(0, variance · I): step 1 of Section 2."""
-        return torch.randn(chains, self.weights, device=rng.device, generator=rng) * math.sqrt(variance)
+        The variance is the same for all or, with ``fan-in``, divided by the inputs of the unit, which leaves that of
+        biases and of the scales of normalisations as it is.
+        """
+        if variance is None:
+            return None
+        row = torch.full((self.weights,), 1.0 / variance, device=like.device, dtype=like.dtype)
+        if scale == "fan-in":
+            for part in unflattened(row.unsqueeze(0), self._shapes):
+                part.mul_(math.prod(part.shape[2:]))  # 1 for a bias
+        return row
+
+    def log_p(self, theta: Tensor, precision: Tensor | None) -> Tensor:
+        """log p(θ) of each chain without any data: its prior, up to a constant."""
+        return log_prior(theta, precision)
+
+    def prior_draw(self, chains: int, precision: Tensor, rng: torch.Generator) -> Tensor:
+        """Weights (chains, weights) drawn from the prior: step 1 of Section 2."""
+        return torch.randn(chains, self.weights, device=rng.device, generator=rng) * precision.rsqrt()
 
 
 def _refuse_what_cannot_be_sampled(network: nn.Module) -> None:

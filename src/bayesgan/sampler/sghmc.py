@@ -31,6 +31,7 @@ from bayesgan.base.errors import BayesganError
 from bayesgan.settings.names import Dynamics, Schedule
 
 WARM_UP = 0.1  # of all iterations, in which linear steps rise
+CALM = 0.2  # ηλ/M along the prior, at most: it widens the prior by 5 to 7 %
 YOUNG = 10  # steps: a moving average over fewer of them is of all there are
 
 
@@ -41,6 +42,7 @@ class Adam(NamedTuple):
     betas: tuple[float, float]
     epsilon: float
     data_size: int
+    least_mass: Tensor | float = 0.0  # of each weight, once it is sampled
 
 
 @dataclass
@@ -119,11 +121,23 @@ def mass(chains: Chains, settings: Adam) -> Tensor:
     return (chains.second_moment / correction).sqrt_().div_(settings.data_size).add_(settings.epsilon)
 
 
-def hand_over(chains: Chains, dynamics: Dynamics, settings: Adam) -> None:
-    """End the burn-in: Adam's last displacement becomes the velocity and, unless ``plain``, its scaling the mass.
+def least_mass(step_size: float, precision: Tensor | None) -> Tensor | float:
+    r"""The mass with which ηλ/M stays at ``CALM`` along a prior of curvature λ, its ``precision``; η is ``step_size``.
 
+    Adam's mass knows how steep the likelihood is. Where a prior is steeper, a step without this would pass the bound
+    ηλ/M < 4 − 2α beyond which the discretisation has no stationary law.
+    """
+    return 0.0 if precision is None else precision * (step_size / CALM)
+
+
+def hand_over(chains: Chains, dynamics: Dynamics, settings: Adam, precision: Tensor | None = None) -> None:
+    """End the burn-in: Adam's last displacement becomes the velocity and its scaling the mass.
+
+    With ``plain`` dynamics the mass is 1, with ``prior`` that of the prior, its ``precision`` for each data point.
     Without a burn-in there is nothing to hand over: the chains start at rest.
     """
+    if dynamics == "prior" and precision is not None:
+        chains.preconditioner = (precision / settings.data_size).rsqrt().expand_as(chains.theta).contiguous()
     moved = chains.adam_steps > 0
     if not moved.any():
         return
@@ -134,8 +148,8 @@ def hand_over(chains: Chains, dynamics: Dynamics, settings: Adam) -> None:
     # torch's Adam ascends by descending on −log p: its first moment points downhill.
     scale = -settings.rate / (correction * settings.data_size)
     chains.momentum.mul_(scale.to(chains.theta.dtype)).div_(adam_mass)
-    if dynamics != "plain":
-        chains.preconditioner = adam_mass.rsqrt_()
+    if dynamics in ("frozen", "running"):
+        chains.preconditioner = adam_mass.clamp_(min=settings.least_mass).rsqrt_()
 
 
 def noise_seeds(rng: torch.Generator, number: int) -> Tensor:
@@ -153,6 +167,8 @@ def white_noise(like: Tensor, deviation: float, seeds: Tensor) -> Tensor:
     noise = torch.empty_like(like)
     parts = noise.tensor_split(len(seeds))
     streams = [torch.Generator(like.device).manual_seed(seed) for seed in seeds.tolist()]
+    if len(streams) == 1:
+        return noise.normal_(std=deviation, generator=streams[0])
     with ThreadPoolExecutor(torch.get_num_threads()) as threads:
         list(threads.map(lambda part, stream: part.normal_(std=deviation, generator=stream), parts, streams))
     return noise
@@ -187,7 +203,7 @@ def update_running_mass(chains: Chains, gradient: Tensor, settings: Adam) -> Non
     beta2 = settings.betas[1]
     chains.second_moment.mul_(beta2).addcmul_(gradient, gradient, value=1.0 - beta2)
     chains.adam_steps.add_(1)
-    preconditioner = mass(chains, settings).rsqrt_()
+    preconditioner = mass(chains, settings).clamp_(min=settings.least_mass).rsqrt_()
     if chains.preconditioner is None:
         chains.preconditioner = preconditioner
     else:  # in place: the chains may be a view of some chains

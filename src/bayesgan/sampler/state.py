@@ -23,6 +23,7 @@ class State:
     seen: Tensor  # (N,) of booleans: the unique real points so far, d of them
     given: Tensor  # (K,): how often a consensus gives each class, a moving average
     streams: Streams
+    committee: Tensor | None = None  # (images, *point): generated, to stand for the generators once chains are sampled
 
     def of(self, side: Side) -> Chains:
         """The population of a side."""
@@ -31,6 +32,7 @@ class State:
     def tensors(self, everyones: Rows) -> dict[str, Tensor]:
         """Every field but the iteration by name; ``everyones`` joins the rows of all ranks."""
         found = {"seen": self.seen, "given": self.given}
+        found |= {} if self.committee is None else {"committee": self.committee}
         found |= {f"rng.{name}": rng.get_state() for name, rng in self.streams.items()}
         for side in SIDES:
             own = vars(self.of(side)).items()
@@ -42,6 +44,7 @@ class State:
         self.iteration = iteration
         self.seen = tensors["seen"].clone()
         self.given = tensors["given"].clone()
+        self.committee = tensors["committee"].clone() if "committee" in tensors else None
         for name, rng in self.streams.items():
             rng.set_state(tensors[f"rng.{name}"].cpu())
         for side in SIDES:

@@ -22,12 +22,18 @@ class Update:
         settings: of the run.
         size: N, the number of data points.
         members: the chains.
+        precision: 1/σ² of the prior of each weight; None: flat.
     """
 
-    def __init__(self, side: Side, settings: Settings, size: int, members: Members) -> None:
+    def __init__(
+        self, side: Side, settings: Settings, size: int, members: Members, precision: Tensor | None = None
+    ) -> None:
         self.side: Side = side
         self.settings = settings
         self.size = size
+        self.precision = precision
+        self.gamma = settings.sampler.step_ratio * settings.sampler.friction * settings.sampler.rate(side)  # γ
+        self.least = sghmc.least_mass(self.gamma * settings.prior_weight / size, precision)
         self.members = members
         self.clip = settings.sampler.clip if side == "discriminators" else None
 
@@ -54,17 +60,17 @@ class Update:
     def hand_over(self, state: State) -> None:
         """End the burn-in of all chains."""
         if self.settings.sampler.dynamics != "adam":
-            sghmc.hand_over(state.of(self.side), self.settings.sampler.dynamics, self._adam(state.iteration))
+            sampler = self.settings.sampler
+            sghmc.hand_over(state.of(self.side), sampler.dynamics, self._adam(state.iteration), self.precision)
 
     def step_size(self, state: State) -> float:
         """η of an iteration of SGHMC: with the schedule γ/d, d is the number of unique real points seen so far."""
         sampler = self.settings.sampler
-        gamma = sampler.step_ratio * sampler.friction * sampler.rate(self.side)
         seen = self.size
         if sampler.schedule == "per-datum":  # the generators move before the first mini-batch is seen
             seen = max(int(state.seen.sum()), min(self.settings.batches.real_batch, self.size))
         progress = self._progress(state.iteration)
-        return sghmc.step_size(sampler.schedule, gamma, self.size, seen, progress, sampler.cycles)
+        return sghmc.step_size(sampler.schedule, self.gamma, self.size, seen, progress, sampler.cycles)
 
     def _samples(self, iteration: int) -> bool:
         return iteration > self.settings.length.burn_in and self.settings.sampler.dynamics != "adam"
@@ -75,7 +81,8 @@ class Update:
         falls = iteration > self.settings.length.burn_in and sampler.schedule == "cyclical"
         if falls or (iteration > 0 and sampler.schedule == "linear"):
             pace = sghmc.step_size(sampler.schedule, 1.0, 1, 1, self._progress(iteration), sampler.cycles)
-        return sghmc.Adam(sampler.rate(self.side) * pace, sampler.adam_betas, sampler.epsilon, self.size)
+        rate = sampler.rate(self.side) * pace
+        return sghmc.Adam(rate, sampler.adam_betas, sampler.epsilon, self.size, self.least)
 
     def _progress(self, iteration: int) -> float:
         """The share of the iterations that is done: of those after the burn-in, or of all for linear steps."""

@@ -16,7 +16,8 @@ POINT_ESTIMATE: Values = {
     "coupling": "algorithm1",
     "marginal": "mean",
     "noise_batches": 1,
-    "prior_variance": None,
+    "generator_prior": None,
+    "discriminator_prior": None,
     "temperature": 0.0,
 }
 
@@ -35,7 +36,7 @@ WASSERSTEIN: Values = {
 # Classifiers: Adam's last weights, or their moving average, are the only sample.
 OPTIMISED: Values = POINT_ESTIMATE | {
     "dynamics": "adam",
-    "label_weight": None,  # the three means count alike
+    "weighing": "raised-labels",  # the three means count alike
 }
 # Without a consensus nothing is gained by a start on labels alone; where it is read, the default is said.
 UNTAUGHT: Values = {"consensus": 0.0, "consensus_on": "augmented", "labels_first": 0.0}
@@ -51,10 +52,10 @@ METHOD_VALUES: dict[Method, Values] = {
     "dcgan10": OPTIMISED | UNTAUGHT | TEN | {"data_share": 0.8},
     "supervised": OPTIMISED | UNTAUGHT | {"generators": 0},
     # A Gaussian over the weights on each side, with a proper prior; the samples are draws from it.
-    "lfvi": {name: value for name, value in (OPTIMISED | UNTAUGHT).items() if name != "prior_variance"}
+    "lfvi": {name: value for name, value in (OPTIMISED | UNTAUGHT).items() if not name.endswith("_prior")}
     | {"family": "mean-field"},
     # The chains of the Bayesian GAN without what makes them samples of a posterior: what does sampling add?
-    "ensemble": {"temperature": 0.0, "prior_variance": None},
+    "ensemble": {"temperature": 0.0, "generator_prior": None, "discriminator_prior": None},
     # The Bayesian GAN without what classifiers learn from beside labels and the game: the paper claims to need none.
     "plain": UNTAUGHT
     | {

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.settings.names import (
+    SIDES,
     Architecture,
     Coupling,
     Dynamics,
@@ -18,9 +19,11 @@ from bayesgan.settings.names import (
     LabelTerm,
     Marginal,
     Normalisation,
+    PriorScale,
     Schedule,
     Side,
     View,
+    Weighing,
 )
 
 Count = Annotated[int, Field(ge=1, le=10**9)]
@@ -31,6 +34,7 @@ Fraction = Annotated[float, Field(gt=0, le=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
+DRAWINGS = 10  # times that generators draw for a committee
 MOST = 10_000  # networks of a kind
 
 
@@ -50,6 +54,8 @@ class Populations(Group):
     family: Family = "weights"  # what a chain is: a weight vector, or a Gaussian over weight vectors
     chain_batch: Count | None = None  # chains of a group's side in an iteration: they move in turn and are faced at
     # random; None: all
+    committee: Count | None = None  # generated images, drawn along the second half of the burn-in, that stand for the
+    # generators from then on: discriminators alone are sampled; None: generators move on
     data_share: Fraction = 1.0  # of the unlabelled points, drawn for each discriminator, that it ever sees
 
     def chains(self, side: Side) -> int:
@@ -76,15 +82,26 @@ class Densities(Group):
 
     game: GameName = "jensen-shannon"
     game_weight: Positive = 1.0  # times what is real or generated counts beside the labels, 1 in Eqs. 3 and 4
-    prior_variance: Positive | None = 1.0  # of N(0, variance · I) over all weights; None: flat
     marginal: Marginal = "mean"  # how noise batches and opponents are joined
     label_term: LabelTerm = "joint"  # log D(x=y) as in Eq. 4, or log p(y | x, real)
-    label_weight: Positive | None = 1.0  # times each label counts, 1 in Eq. 4; None: N/N_s times
+    weighing: Weighing = "printed"  # how often a label counts beside a real or generated point: once in Eq. 4
     consensus: NotNegative = 0.0  # times each unlabelled point counts with the label that all chains together give it
     consensus_on: View = "augmented"  # what they label: a point as each sees it, or as it is, without noise on layers
     confidence: Share = 0.0  # of the label that they give; points with less do not count
     balance: Share = 0.0  # how far classes that they give too often are given less: 1 for classes equally frequent
     feature_matching: bool = False  # the generators match the mean features of real points
+
+
+class Prior(Group):
+    """N(0, σ²) over the weights of each side."""
+
+    generator_prior: Positive | None = 1.0  # α_g: the variance σ²; None: flat
+    discriminator_prior: Positive | None = 1.0  # α_d
+    prior_scale: PriorScale = "isotropic"  # the same for all weights, or divided by the inputs that a weight is one of
+
+    def variance(self, side: Side) -> float | None:
+        """σ² of a side."""
+        return self.generator_prior if side == "generators" else self.discriminator_prior
 
 
 class Batches(Group):
@@ -111,7 +128,7 @@ class Sampler(Group):
     epsilon: Positive = 1e-3  # Adam's, on the gradient of one data point; it bounds the mass from below
     dynamics: Dynamics = "frozen"  # the mass of SGHMC, or Adam to the end
     friction: Fraction = 0.5  # α
-    temperature: NotNegative = 1.0  # T
+    temperature: NotNegative = 1.0  # T of the likelihood; 0: no noise, and the prior counts as at 1
     step_ratio: Positive = 0.5  # γ = step_ratio × α × Adam's rate; 1 goes on at Adam's pace
     schedule: Schedule = "per-datum"  # of the steps after the burn-in; of Adam's too where it is cyclical or linear
     cycles: Count = 4  # of the cyclical schedule
@@ -172,6 +189,7 @@ class Settings(Group):
 
     populations: Populations = Populations()
     densities: Densities = Densities()
+    prior: Prior = Prior()
     batches: Batches = Batches()
     sampler: Sampler = Sampler()
     length: Length = Length()
@@ -219,6 +237,14 @@ class Settings(Group):
         return self.populations.generators > 0 and self.densities.game == "jensen-shannon"
 
     @property
+    def prior_weight(self) -> float:
+        """Times the log prior counts beside the log likelihood: T, so that T tempers the likelihood alone.
+
+        Without noise it is 1: the mode is that of the posterior at temperature 1.
+        """
+        return self.sampler.temperature or 1.0
+
+    @property
     def needs_samples(self) -> bool:
         """Whether the run is good for nothing without a collected sample."""
         return self.predicts or self.sampler.temperature > 0
@@ -251,6 +277,8 @@ class Settings(Group):
                 f"Labels alone for {length.labels_first:g} of the burn-in leave {played} iterations of it in which "
                 f"generators move, and they need {populations.turns}: lower labels_first or raise burn_in."
             )
+        if populations.committee is not None:
+            self._refuse_beside_a_committee()
         if chain_batch is not None and densities.marginal == "density":
             raise BayesganError(
                 "The log of a mean density over chains has no unbiased estimate from a part of them: leave out "
@@ -258,8 +286,11 @@ class Settings(Group):
             )
         if sampler.dynamics == "adam" and sampler.temperature > 0:
             raise BayesganError("Dynamics 'adam' have no noise: set the temperature to 0 or choose dynamics 'frozen'.")
-        if populations.family == "mean-field" and densities.prior_variance is None:
-            raise BayesganError("Gaussians over weights need a prior: set prior_variance to a number.")
+        priors = [self.prior.variance(side) for side in SIDES]
+        if populations.family == "mean-field" and None in priors:
+            raise BayesganError("Gaussians over weights need a prior: set generator_prior and discriminator_prior.")
+        if sampler.dynamics == "prior" and None in priors:
+            raise BayesganError("Dynamics 'prior' take their mass from the prior, which is flat: give it a variance.")
         if populations.family == "mean-field" and sampler.dynamics != "adam":
             raise BayesganError("Gaussians over weights are optimised, not sampled: choose dynamics 'adam' with them.")
         if sampler.dynamics in ("frozen", "running") and length.burn_in == 0:
@@ -273,6 +304,15 @@ class Settings(Group):
                 f"after a burn-in of {length.burn_in}: raise iterations, or lower burn_in or thin."
             )
         return self
+
+    def _refuse_beside_a_committee(self) -> None:
+        if self.populations.generators == 0 or self.length.burn_in < DRAWINGS:
+            raise BayesganError(
+                f"A committee is what generators draw in the burn-in: set generators to 1 and burn_in to {DRAWINGS} at "
+                "least, or leave out committee."
+            )
+        if self.densities.marginal != "mean":
+            raise BayesganError("A committee is one batch of generated points: choose marginal 'mean' with it.")
 
 
 class VectorSettings(Settings):
