@@ -18,7 +18,9 @@ from bayesgan.sampler.densities import (
     matching_log_posterior,
     reality,
     rescaled,
+    temperatures,
 )
+from bayesgan.settings.settings import Settings
 from tests.helpers.labelled import CLASSES, rng
 
 JENSEN_SHANNON = GAMES["jensen-shannon"]
@@ -185,3 +187,17 @@ def test_feature_matching_is_minus_n_times_the_squared_distance_of_mean_features
     for i in range(2):
         distances = [sum(fake[i, :, f].tolist()) / 3 - sum(real[i, :, f].tolist()) / 4 for f in range(5)]
         assert ours[i].item() == pytest.approx(-30 * sum(d**2 for d in distances) + prior[i].item(), rel=1e-5)
+
+
+def test_each_term_is_as_warm_as_it_counts_little() -> None:
+    """On 1,300 points of which 50 show their label; ten generators with two noise batches each in a sum."""
+    ours = temperatures(Settings.of(weighing="raised-labels", temperature=0.1, game_weight=0.5), 1300, 50)
+    assert ours == pytest.approx({"real": 0.2, "generated": 0.2, "labels": 0.1 / 26, "prior": 1.0})
+    ours = temperatures(Settings.of(weighing="lowered-game", consensus=2.0), 1300, 50)
+    assert ours == pytest.approx({"real": 26.0, "generated": 26.0, "labels": 1.0, "consensus": 0.5, "prior": 1.0})
+    printed = Settings.of(marginal="sum", generators=10, noise_batches=2)
+    assert temperatures(printed, 1300, 50) == pytest.approx(
+        dict.fromkeys(["real", "generated", "labels", "prior"], 0.05)
+    )
+    assert temperatures(Settings.of(generators=0, temperature=0.0), 1300, 50) == {"labels": 0.0, "prior": 0.0}
+    assert temperatures(Settings.of(), 1300, 0) == {"real": 1.0, "generated": 1.0, "prior": 1.0}

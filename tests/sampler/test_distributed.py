@@ -1,5 +1,6 @@
 """Ranks: what each has, what crosses between them, and that a run does not depend on how many there are."""
 
+import re
 import sys
 from collections.abc import Callable
 from itertools import product
@@ -152,6 +153,7 @@ TINY: dict[str, dict[str, Any]] = {
     "pairs that agree by averages": PAIRS
     | {"consensus": 0.7, "consensus_on": "plain", "balance": 1.0, "averaging": 0.9, "labels_first": 0.2}
     | {"jitter": 1.0, "change_generated": True, "schedule": "linear"},
+    "pairs before a committee": PAIRS | {"burn_in": 10, "iterations": 14, "committee": 12, "jitter": 1.0},
     "shared, that agree by averages": SHARED
     | {"consensus": 0.7, "consensus_on": "plain", "balance": 1.0, "averaging": 0.9, "labels_first": 0.2}
     | {"jitter": 1.0, "change_generated": True},
@@ -309,7 +311,7 @@ def test_totals_and_decisions(worked: list[dict[str, Any]]) -> None:
         assert found["agreed"] == [True, False]  # what the first says, not what this one says
 
 
-@pytest.mark.parametrize("case", [name for name in TINY if "shared" not in name and "agree" not in name])
+@pytest.mark.parametrize("case", [name for name in TINY if not re.search("shared|agree|committee", name)])
 def test_ranks_with_whole_groups_do_not_need_each_other(case: str, alone: dict[str, dict[str, Tensor]]) -> None:
     """No process group is there to send anything through."""
     gans = [tiny(Ranks(rank, 2), **TINY[case]) for rank in range(2)]

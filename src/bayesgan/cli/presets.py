@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.data.names import IMAGE_SET_SHAPES
+from bayesgan.data.names import IMAGE_SET_SHAPES, IMAGE_SET_SIZES
 from bayesgan.settings.names import PRESETS, PresetName
 
 
@@ -24,9 +24,10 @@ def presets(
 
 
 def networks(preset: PresetName) -> dict[str, dict[str, Any]]:
-    """How large the networks of each image set are, and how much an iteration computes."""
+    """How large the networks of each image set are, how warm what is sampled, and how much an iteration computes."""
     from bayesgan.networks.size import sizes
     from bayesgan.paper.reported import LABEL_COUNTS
+    from bayesgan.sampler.densities import temperatures
     from bayesgan.settings.compose import image_settings
 
     table: dict[str, dict[str, Any]] = {}
@@ -38,6 +39,7 @@ def networks(preset: PresetName) -> dict[str, dict[str, Any]]:
         table[dataset] = {
             "generator": {"width": settings.networks.generator_width, **found.generator._asdict()},
             "discriminator": {"width": settings.networks.discriminator_width, **found.discriminator._asdict()},
+            f"temperature of each term, {labels} labels": temperatures(settings, IMAGE_SET_SIZES[dataset], labels),
             f"flops of an iteration of all chains, {labels} labels": found.iteration_flops,
         }
     return table

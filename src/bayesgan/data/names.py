@@ -23,6 +23,15 @@ IMAGE_SET_SHAPES: dict[ImageSetName, tuple[tuple[int, int, int], int]] = {
     "celeba": ((3, 50, 50), 32),
 }
 
+# Official training images
+IMAGE_SET_SIZES: dict[ImageSetName, int] = {
+    "digits": 1_297,
+    "mnist": 60_000,
+    "cifar10": 50_000,
+    "svhn": 73_257,
+    "celeba": 162_770,
+}
+
 SyntheticName = Literal["clusters", "plane"]
 SYNTHETIC_SETS: tuple[SyntheticName, ...] = get_args(SyntheticName)
 

@@ -23,6 +23,7 @@ from bayesgan.posterior.posterior import Posterior
 from bayesgan.runs.record import RunRecord, read_record
 from bayesgan.runs.run import Metrics, Progress, Run
 from bayesgan.runs.summary import SUMMARY
+from bayesgan.sampler.densities import temperatures
 from bayesgan.sampler.distributed import ALONE, Ranks
 from bayesgan.sampler.gan import BayesianGAN, Sample
 from bayesgan.sampler.minibatches import Labels
@@ -219,6 +220,7 @@ class Training:
             "test_error": None if errors is None else errors / len(self.test),
             "chain_errors": metrics[-1].get("chain_errors"),
             **self.fake_class(),
+            "temperatures": temperatures(settings, len(self.images.train), len(self.labelled.indices)),
             "seconds": round(self.run.total_seconds, 1),
             "seconds_per_epoch": round(self.run.seconds / settings.length.iterations * epoch, 1),
             "threads": self.run.environments[-1]["threads"],

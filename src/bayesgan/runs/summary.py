@@ -32,6 +32,7 @@ class Summary(BaseModel):
     test_error: NotNegative | None
     generated_called_real: NotNegative | None
     test_called_fake: NotNegative | None
+    temperatures: dict[str, NotNegative] = {}  # of each term that is sampled; earlier summaries do not say
     seconds: NotNegative
     seconds_per_epoch: NotNegative
     threads: Count  # of each rank

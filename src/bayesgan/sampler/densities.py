@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid, softplus
 
 from bayesgan.settings.names import GameName, LabelTerm, Marginal, Weighing
+from bayesgan.settings.settings import Settings
 
 SHARPNESS = 2.0  # κ of a consensus; 1 is worth much less (docs/choices.md)
 
@@ -120,6 +121,26 @@ def weights_of(weighing: Weighing, size: int, labelled_size: int) -> tuple[float
     if labelled_size == 0 or weighing == "printed":
         return 1.0, 1.0
     return (1.0, size / labelled_size) if weighing == "raised-labels" else (labelled_size / size, 1.0)
+
+
+def temperatures(settings: Settings, size: int, labelled_size: int) -> dict[str, float]:
+    r"""The effective temperature of each term of what discriminators are sampled from.
+
+    A term that counts w times in log p is :math:`T/w` warm, T the temperature of the likelihood: it is sampled as if
+    each point were there w/T times. The prior is not tempered; Algorithm 1's sum counts it once for each of its terms.
+    At T = 0 there is no noise, and nothing is sampled.
+    """
+    populations, densities, temperature = settings.populations, settings.densities, settings.sampler.temperature
+    game, label = weights_of(densities.weighing, size, labelled_size)
+    terms = 1
+    if populations.generators > 0 and densities.marginal == "sum":
+        terms = populations.group_sizes[0] * settings.batches.noise_batches
+    weights = {"real": game * densities.game_weight, "generated": game * densities.game_weight}
+    weights = weights if populations.generators > 0 else {}
+    weights |= {"labels": label} if labelled_size > 0 else {}
+    weights |= {"consensus": densities.consensus} if labelled_size > 0 and densities.consensus > 0 else {}
+    found = {name: temperature / (weight * terms) for name, weight in weights.items()}
+    return found | ({"prior": 1.0 / terms} if temperature > 0 else {"prior": 0.0})
 
 
 def rescaled(log_likelihood: Tensor, data_size: float) -> Tensor:
