@@ -120,6 +120,30 @@ def test_samples_start_after_the_burn_in_and_are_thinned(tmp_path: Path) -> None
     assert set(by_iteration[7]["log_posterior"]) == {"generators", "discriminators"}
 
 
+def test_the_motion_of_every_chain_is_logged_where_samples_are_collected(tmp_path: Path) -> None:
+    run = train(tmp_path)
+    by_iteration = {record["iteration"]: record for record in run.metrics}
+    assert [iteration for iteration, record in by_iteration.items() if "motion" in record] == [20, 30, 40]
+    for side, chains in (("generators", 2), ("discriminators", 2)):
+        found = by_iteration[40]["motion"][side]
+        assert {name: len(values) for name, values in found.items()} == dict.fromkeys(
+            ("kinetic", "configurational", "step", "norm"), chains
+        )
+        assert found["norm"] == run.gan.state.of(side).theta.norm(dim=1).tolist()  # type: ignore[arg-type]
+
+
+def test_a_chain_that_did_not_move_has_no_temperature(tmp_path: Path) -> None:
+    train(tmp_path, settings={"generators": 3, "discriminators": 3, "chain_batch": 2})
+    last = json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[-1])
+    assert [each is None for each in last["motion"]["generators"]["kinetic"]].count(True) == 1
+    assert None not in last["motion"]["generators"]["norm"]
+
+
+def test_chains_that_adam_moves_to_the_end_have_no_motion(tmp_path: Path) -> None:
+    run = train(tmp_path, settings={"dynamics": "adam", "temperature": 0.0})
+    assert all("motion" not in record for record in run.metrics)
+
+
 def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     first = train(tmp_path)
     calls: list[int] = []

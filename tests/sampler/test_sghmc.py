@@ -40,6 +40,72 @@ def test_gaussian_matches_the_discretised_dynamics(kind: str, eta: float, alpha:
     assert_covariance(theta, predicted_covariance(precision, mass, eta, alpha, temperature))
 
 
+@pytest.mark.parametrize(("eta", "alpha", "temperature"), [(0.4, 0.5, 1.0), (0.8, 0.1, 1.0), (0.2, 0.9, 0.3)])
+def test_the_temperatures_of_a_gaussian_are_those_of_the_discretised_dynamics(
+    eta: float, alpha: float, temperature: float
+) -> None:
+    """Kinetic: T for every step, curvature and friction; configurational: T (4 − 2α)/(4 − 2α − k), k = ηλ/M.
+
+    Of n independent normal draws a mean square has the relative standard error √(2/n); the weights are independent.
+    """
+    chains, curvature = 20_000, torch.tensor([0.3, 1.0, 3.0], dtype=torch.double)
+    mass = torch.tensor([0.6, 2.0, 1.5], dtype=torch.double)
+    rng = torch.Generator().manual_seed(8)
+    state = Chains.at(torch.zeros(chains, 3, dtype=torch.double))
+    state.preconditioner = mass.rsqrt().expand(chains, 3)
+    for _ in range(300):
+        sghmc.sghmc_step(state, -curvature * state.theta, eta, alpha, temperature, sghmc.noise_seeds(rng, 10))
+    theta, before = state.theta.clone(), state.momentum.clone()
+    sghmc.sghmc_step(state, -curvature * theta, eta, alpha, temperature, sghmc.noise_seeds(rng, 10))
+    error = SIGMAS * math.sqrt(2 / chains)
+    for weight in range(3):
+        own = Chains.at(state.theta[:, weight : weight + 1])
+        own.momentum, own.preconditioner = (
+            each[:, weight : weight + 1] for each in (state.momentum, state.preconditioner)
+        )
+        kinetic = sghmc.kinetic_temperature(own, before[:, weight : weight + 1], eta)
+        where = sghmc.configurational_temperature(own.theta - own.momentum, -curvature[weight] * theta[:, weight, None])
+        k = eta * float(curvature[weight] / mass[weight])
+        wide = (4 - 2 * alpha) / (4 - 2 * alpha - k)
+        assert kinetic.mean().item() == pytest.approx(temperature, rel=error)
+        assert where.mean().item() == pytest.approx(temperature * wide, rel=error)
+        assert (own.momentum.square() * mass[weight] / eta).mean().item() == pytest.approx(  # at an end of the step
+            temperature * 4 / (4 - 2 * alpha - k), rel=error
+        )
+    kinetic = sghmc.kinetic_temperature(state, before, eta)  # of all weights together: their mean
+    assert kinetic.shape == (chains,)
+    assert kinetic.mean().item() == pytest.approx(temperature, rel=error)
+
+
+def test_gradient_noise_heats_by_beta_over_alpha() -> None:
+    """As gradient_noise_over_friction estimates it, from two gradients."""
+    chains, eta, alpha, spread = 20_000, 0.2, 0.5, 3.0
+    mass = torch.tensor([0.6, 2.0], dtype=torch.double)
+    rng = torch.Generator().manual_seed(9)
+    state = Chains.at(torch.zeros(chains, 2, dtype=torch.double))
+    state.preconditioner = mass.rsqrt().expand(chains, 2)
+
+    def gradient() -> Tensor:
+        return -state.theta + spread * torch.randn(chains, 2, dtype=torch.double, generator=rng)
+
+    for _ in range(200):
+        before = state.momentum.clone()
+        sghmc.sghmc_step(state, gradient(), eta, alpha, 1.0, sghmc.noise_seeds(rng, 10))
+    heat = sghmc.gradient_noise_over_friction(state, gradient() - gradient(), eta, alpha).mean().item()
+    kinetic = sghmc.kinetic_temperature(state, before, eta).mean().item()
+    assert heat > 0.5  # large enough to be seen
+    assert kinetic == pytest.approx(1.0 + heat, rel=2 * SIGMAS * math.sqrt(1 / chains))  # both have an error
+
+
+def test_the_configurational_temperature_is_the_targets_whatever_its_form() -> None:
+    """Draws from exp(log p / T), log p = −θ⁴/4: θ⁴/4T has the law Gamma(1/4), whose deviation is twice its mean."""
+    draws, temperature = 100_000, 0.3
+    theta = torch.from_numpy((4.0 * temperature * np.random.default_rng(0).gamma(0.25, size=(draws, 1))) ** 0.25)
+    found = sghmc.configurational_temperature(theta, -(theta**3))
+    assert found.mean().item() == pytest.approx(temperature, rel=SIGMAS * 2.0 / math.sqrt(draws))
+    assert sghmc.configurational_temperature(theta, theta).max() < 0  # driven outwards
+
+
 def test_gaussian_approaches_the_target_as_the_step_falls() -> None:
     precision, mass = correlated_precision(10), torch.ones(10, dtype=torch.double)
     target = torch.linalg.inv(precision)

@@ -224,3 +224,67 @@ def test_the_running_mass_of_the_population_is_that_of_its_chains() -> None:
     )
     assert gan.state.generators.preconditioner is not None
     close(gan.state.generators.preconditioner, sghmc.mass(gan.state.generators, adam).rsqrt())
+
+
+@pytest.mark.parametrize("kind", ["plain", "frozen", "running"])
+def test_measuring_leaves_the_bits_as_they_are(kind: Dynamics) -> None:
+    """Chains that are collected, and measured, in every iteration, and chains that never are before the end."""
+    values: dict[str, Any] = {"generators": 2, "dynamics": kind, "burn_in": 3, "iterations": 20}
+    every, once = small_gan(**values, thin=1), small_gan(**values, thin=17)
+    for _ in range(19):
+        every.iterate()
+        once.iterate()
+    assert set(every.motion()) == set(SIDES)
+    assert once.motion() == {}
+    for side in SIDES:
+        for name, tensor in tensors(every.state.of(side)).items():
+            assert torch.equal(tensor, getattr(once.state.of(side), name)), name
+
+
+def test_what_is_measured_is_of_the_last_step() -> None:
+    """Against the formulas, with the weights and the gradient written down before it; the mass is not 1."""
+    gan = small_gan(generators=3, discriminators=2, temperature=0.5, schedule="constant", burn_in=3, thin=2)
+    for _ in range(4):
+        gan.iterate()
+    assert gan.motion() == {}  # nothing is collected yet
+    seen: dict[Side, tuple[Tensor, Tensor, Tensor]] = {}
+    for side in SIDES:
+        gradients_of = getattr(gan.gradients, f"of_{side}")
+
+        def noted(*arguments: Any, side: Side = side, gradients_of: Any = gradients_of) -> Gradient:
+            gradient = gradients_of(*arguments)
+            chains = gan.state.of(side)
+            seen[side] = chains.theta.clone(), chains.momentum.clone(), gradient.values.clone()
+            return gradient
+
+        setattr(gan.gradients, f"of_{side}", noted)
+    gan.iterate()
+    assert gan.collects
+    for side in SIDES:
+        chains, found = gan.state.of(side), gan.motion()[side]
+        theta, before, gradient = seen[side]
+        assert chains.preconditioner is not None
+        middle = (before + chains.momentum) / 2
+        close(found["kinetic"], (middle**2 / chains.preconditioner**2).mean(1) / gan.update[side].step_size(gan.state))
+        close(found["configurational"], -(theta * gradient).sum(1) / theta.shape[1])
+        close(found["step"], (chains.theta - theta).norm(dim=1))
+        close(found["norm"], chains.theta.norm(dim=1))
+
+
+def test_chains_that_did_not_move_are_not_measured() -> None:
+    """Of two groups of four and two of each move: the first two."""
+    gan = small_gan(generators=4, replicas=2, chain_batch=2, discriminators=2, burn_in=4, iterations=9, thin=1)
+    for _ in range(5):
+        gan.iterate()
+    still = gan.motion()["generators"]["kinetic"].isnan()
+    assert still.tolist() == [False, False, True, True] * 2
+    gan.iterate()
+    assert gan.motion()["generators"]["kinetic"].isnan().tolist() == [True, True, False, False] * 2
+    assert not gan.motion()["generators"]["norm"].isnan().any()
+
+
+def test_adam_is_not_measured() -> None:
+    gan = small_gan(dynamics="adam", temperature=0.0, burn_in=2, iterations=6, thin=1)
+    for _ in range(5):
+        gan.iterate()
+    assert gan.motion() == {}

@@ -194,6 +194,11 @@ class Run:
         record["log_likelihood"] = {side: mean(found.likelihood) for side, found in log_densities.items()}
         if gan.collects and gan.settings.sampler.temperature > 0:
             record["gradient_noise_over_friction"] = gan.gradient_noise()
+        if gan.collects and (motion := gan.motion()):
+            record["motion"] = {
+                side: {name: [None if each != each else each for each in row.tolist()] for name, row in figures.items()}
+                for side, figures in motion.items()
+            }
         return record
 
 

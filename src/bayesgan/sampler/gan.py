@@ -187,6 +187,18 @@ class BayesianGAN:
             ratios[side] = self._noise_ratio(side, one.values - two.values)
         return ratios
 
+    def motion(self) -> dict[Side, dict[str, Tensor]]:
+        """What the last step of every chain was like, on all ranks (update.Motion), and the norm of its weights.
+
+        Of the sides that moved, where samples of SGHMC are collected.
+        """
+        found: dict[Side, dict[str, Tensor]] = {}
+        for side, update in self.update.items():
+            if update.measured is not None:
+                here = update.measured._asdict() | {"norm": self.state.of(side).theta.norm(dim=1)}
+                found[side] = {name: self.members.everyones(each, side) for name, each in here.items()}
+        return found
+
     def _gradient(self, side: Side, state: State) -> Gradient:
         """A stochastic gradient of all chains of a side."""
         if side == "generators":

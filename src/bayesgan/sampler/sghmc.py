@@ -9,7 +9,8 @@ https://arxiv.org/abs/1402.4102):
     \theta &\leftarrow \theta + v
 
 For a Gaussian target with curvature λ (in the metric of M) the stationary variance of this discretisation is
-:math:`\frac{T}{\lambda}\cdot\frac{4-2\alpha}{4-2\alpha-\eta\lambda}`.
+:math:`\frac{T}{\lambda}\cdot\frac{4-2\alpha}{4-2\alpha-\eta\lambda}`. What its temperatures read:
+:func:`kinetic_temperature`, :func:`configurational_temperature`.
 
 ``log p`` is the full-data density. The mass is in units of one data point, :math:`M = \sqrt{\hat v}/N + \epsilon`
 with :math:`\hat v` Adam's bias-corrected second moment of the full-data gradient; only :math:`\eta M^{-1}` enters
@@ -167,10 +168,12 @@ def white_noise(like: Tensor, deviation: float, seeds: Tensor) -> Tensor:
     noise = torch.empty_like(like)
     parts = noise.tensor_split(len(seeds))
     streams = [torch.Generator(like.device).manual_seed(seed) for seed in seeds.tolist()]
-    if len(streams) == 1:
-        return noise.normal_(std=deviation, generator=streams[0])
+    if len(streams) == 1 or torch.get_num_threads() == 1:  # a pool of threads would cost more than it gives
+        for part, each in zip(parts, streams, strict=True):
+            part.normal_(std=deviation, generator=each)
+        return noise
     with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-        list(threads.map(lambda part, stream: part.normal_(std=deviation, generator=stream), parts, streams))
+        list(threads.map(lambda part, each: part.normal_(std=deviation, generator=each), parts, streams))
     return noise
 
 
@@ -192,6 +195,38 @@ def sghmc_step(
         push.addcmul_(chains.preconditioner, gradient, value=step_size)
         chains.momentum.addcmul_(chains.preconditioner, push)
     chains.theta.add_(chains.momentum)
+
+
+def kinetic_temperature(chains: Chains, before: Tensor, step_size: float) -> Tensor:
+    r"""The temperature that each chain moves with, (chains,): the mean over weights of :math:`M\bar v^2/\eta`.
+
+    :math:`\bar v = (v_t + v_{t+1})/2` is the velocity in the middle of the last step, which ``before`` (v_t) comes to.
+    For a Gaussian target with :math:`k = \eta\lambda/M`, the second moments of :math:`(\theta_t, v_t)` that the update
+    leaves as they are, in units of :math:`\eta T/M`, are
+
+    .. math::
+        \mathrm{E}\,v^2 = \frac{4}{4-2\alpha-k}, \qquad
+        \mathrm{E}\,v_t v_{t+1} = \Big(1-\alpha-\frac{k}{2}\Big)\,\mathrm{E}\,v^2, \qquad
+        \mathrm{E}\,\bar v^2 = \frac{4-2\alpha-k}{4}\,\mathrm{E}\,v^2 = 1.
+
+    So it is T for every step, curvature and friction (at either end of a step it is not). Gradient noise adds the mean
+    of β̂/α (:func:`gradient_noise_over_friction`). η is that of the step: where η changes by much from one step to the
+    next, as in the very last of linear ones, the figure is off.
+    """
+    middle = before + chains.momentum
+    if chains.preconditioner is not None:
+        middle.div_(chains.preconditioner)
+    return middle.square_().mean(1) / (4.0 * step_size)
+
+
+def configurational_temperature(theta: Tensor, gradient: Tensor) -> Tensor:
+    r"""The temperature of where each chain is, (chains,): :math:`-\theta\cdot\nabla\log p(\theta)/d`.
+
+    Integration by parts: under :math:`\exp(\log p/T)` its expectation is T, whatever the density, and a stochastic
+    ``gradient`` leaves it unbiased. It is negative where weights are driven outwards. Of a Gaussian target the
+    discretised dynamics read :math:`T\,\frac{4-2\alpha}{4-2\alpha-k}`, :math:`k = \eta\lambda/M`.
+    """
+    return torch.linalg.vecdot(theta, gradient) / -theta.shape[1]
 
 
 def update_running_mass(chains: Chains, gradient: Tensor, settings: Adam) -> None:

@@ -1,6 +1,7 @@
 """How one population moves: by Adam, then, from the hand-over on, by SGHMC."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,8 +15,16 @@ from bayesgan.settings.names import Side
 from bayesgan.settings.settings import Settings
 
 
+class Motion(NamedTuple):
+    """What the last step of each chain was like, (chains,); NaN of a chain that did not move."""
+
+    kinetic: Tensor  # temperatures: of the velocity in the middle of the step,
+    configurational: Tensor  # and of where it started
+    step: Tensor  # its length, |v|
+
+
 class Update:
-    """Moves the chains of one side.
+    """Moves the chains of one side. ``measured`` is what the last step was like, where samples are collected.
 
     Args:
         side: which.
@@ -36,6 +45,7 @@ class Update:
         self.least = sghmc.least_mass(self.gamma * settings.prior_weight / size, precision)
         self.members = members
         self.clip = settings.sampler.clip if side == "discriminators" else None
+        self.measured: Motion | None = None
 
     def __call__(self, state: State, gradient: Gradient) -> None:
         """Move the chains that ``gradient`` is of, in place."""
@@ -46,16 +56,24 @@ class Update:
         if sampled and sampler.temperature > 0:
             number = self.members.count(self.side, gradient.moving)
             seeds = self.members.own(sghmc.noise_seeds(state.streams["dynamics"], number), self.side)
+        collected = sampled and state.iteration in self.settings.length.collected
+        found: list[Tensor] = []
         for part, slope, own_seeds in self._parts(chains, gradient, seeds):
             if sampled:
                 if sampler.dynamics == "running":
                     sghmc.update_running_mass(part, slope, self._adam())
-                sghmc.sghmc_step(part, slope, eta, sampler.friction, sampler.temperature, own_seeds)
+                step = part, slope, eta, sampler.friction, sampler.temperature, own_seeds
+                if collected:
+                    found.append(_measured(*step))
+                else:
+                    sghmc.sghmc_step(*step)
             else:
                 sghmc.adam_step(part, slope, self._adam(state.iteration))
             if self.clip is not None:
                 part.theta.clamp_(-self.clip, self.clip)
             sghmc.update_average(part, self.settings.length.averaging, state.iteration)
+        if found:
+            self.measured = Motion(*self._of_all(torch.cat(found, 1), chains, gradient.moving))
 
     def hand_over(self, state: State) -> None:
         """End the burn-in of all chains."""
@@ -91,6 +109,12 @@ class Update:
             return (iteration - 0.5) / length.iterations
         return (iteration - length.burn_in - 1) / max(1, length.iterations - length.burn_in)
 
+    def _of_all(self, figures: Tensor, chains: Chains, moving: slice) -> Tensor:
+        """Figures (…, moving chains) as those of all chains here."""
+        every = figures.new_full((len(figures), len(chains.theta)), torch.nan)
+        every.unflatten(1, (self.members.groups, -1))[:, :, moving] = figures.unflatten(1, (self.members.groups, -1))
+        return every
+
     def _parts(self, chains: Chains, gradient: Gradient, seeds: Tensor) -> Iterator[tuple[Chains, Tensor, Tensor]]:
         """Yield the moving chains in parts that are contiguous in memory: all at once, or one group after another."""
         moving, groups = gradient.moving, self.members.groups
@@ -101,3 +125,13 @@ class Update:
         slopes = zip(gradient.values.chunk(groups), seeds.chunk(groups), strict=True)
         for group, (slope, own_seeds) in enumerate(slopes):
             yield chains.rows(slice(group * each + moving.start, group * each + moving.stop)), slope, own_seeds
+
+
+def _measured(
+    chains: Chains, gradient: Tensor, step_size: float, friction: float, temperature: float, seeds: Tensor
+) -> Tensor:
+    """Take a step of SGHMC, and say what it was like: the fields of :class:`Motion`, (3, chains)."""
+    before, configurational = chains.momentum.clone(), sghmc.configurational_temperature(chains.theta, gradient)
+    sghmc.sghmc_step(chains, gradient, step_size, friction, temperature, seeds)
+    kinetic = sghmc.kinetic_temperature(chains, before, step_size)
+    return torch.stack([kinetic, configurational, chains.momentum.norm(dim=1)])
