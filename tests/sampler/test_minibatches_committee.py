@@ -50,13 +50,16 @@ def test_then_generators_stand_and_discriminators_face_its_points_alone(monkeypa
         assert list(found) == ["discriminators"]
     assert torch.equal(gan.state.generators.theta, before)
     assert (gan.state.discriminators.theta != moved).any(1).all()
+    seen = []
     for batch in faced:
         assert batch.stood_for is not None
         assert batch.stood_for.shape == (3, 8, DIM)
-        assert {tuple(point.tolist()) for point in batch.stood_for.flatten(0, 1)} <= committee
         assert (batch.consensus, batch.noise, batch.faced) == (0.0, None, None)  # nobody teaches anybody
-    assert len({tuple(point.tolist()) for batch in faced for point in batch.stood_for.flatten(0, 1)}) > 20
-    assert len(torch.stack([batch.stood_for for batch in faced]).flatten(0, 1).unique(dim=0)) == 30  # each its own draw
+        seen.append(batch.stood_for)
+    points = [tuple(point.tolist()) for point in torch.stack(seen).flatten(0, 2)]
+    assert set(points) <= committee
+    assert len(set(points)) > 20
+    assert len(torch.stack(seen).flatten(0, 1).unique(dim=0)) == 30  # each has a draw of its own
 
 
 def test_generated_images_are_changed_as_real_ones_are() -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import statistics
 from typing import Any
 
 import pytest
@@ -288,3 +289,45 @@ def test_adam_is_not_measured() -> None:
     for _ in range(5):
         gan.iterate()
     assert gan.motion() == {}
+
+
+def test_steps_are_shortened_until_gradient_noise_heats_as_little_as_is_allowed() -> None:
+    """The ratio β̂/α is proportional to the step: measured again after the hand-over, it is what was asked for."""
+    values: dict[str, Any] = {"burn_in": 40, "iterations": 80, "generators": 2, "dynamics": "frozen"}
+    values |= {"generator_rate": 0.05, "discriminator_rate": 0.05, "schedule": "constant", "epsilon": 0.1}
+    free, calm = small_gan(**values), small_gan(**values, heating=1e-7)
+    for gan in (free, calm):
+        for _ in range(41):
+            gan.iterate()
+    measured = {side: [calm.gradient_noise()[side]["mean"] for _ in range(60)] for side in SIDES}
+    for side in SIDES:
+        ratio, error = statistics.fmean(measured[side]), statistics.stdev(measured[side]) / math.sqrt(20)
+        pace = calm.state.of(side).pace
+        assert pace is not None
+        assert 0 < float(pace[0]) < 1
+        assert calm.update[side].step_size(calm.state) == pytest.approx(
+            float(pace[0]) * free.update[side].step_size(free.state)
+        )
+        assert abs(ratio - 1e-7) <= 5 * error  # of the twenty pairs at the hand-over
+    assert free.state.generators.pace is None
+
+
+def test_where_gradients_are_calm_steps_stay_as_they_are() -> None:
+    gan = small_gan(burn_in=5, iterations=8, heating=1e6)
+    for _ in range(7):
+        gan.iterate()
+    assert gan.state.discriminators.pace is not None
+    assert (gan.state.discriminators.pace == 1).all()
+
+
+def test_at_the_start_of_each_cycle_chains_move_without_noise() -> None:
+    """Four cycles of ten iterations, six of each silent: noise comes from a stream that stands still there."""
+    gan = small_gan(burn_in=5, iterations=45, thin=1, schedule="cyclical", cycles=4, silent=0.6)
+    drawn = []
+    for iteration in range(1, 46):
+        before = gan.state.streams["dynamics"].get_state()
+        gan.iterate()
+        if not torch.equal(before, gan.state.streams["dynamics"].get_state()):
+            drawn.append(iteration)
+    expected = [6 + 10 * cycle + place for cycle in range(4) for place in range(6, 10)]
+    assert drawn == expected == list(gan.settings.length.collected)

@@ -52,12 +52,17 @@ def _refuse_others(gan: BayesianGAN, iteration: int, tensors: dict[str, Tensor])
     length, dynamics = gan.settings.length, gan.settings.sampler.dynamics
     if not 0 <= iteration <= length.iterations:
         raise ValueError(f"iteration {iteration} of {length.iterations}")
-    massive = iteration > length.burn_in and dynamics in ("frozen", "running")
+    massive = iteration > length.burn_in and dynamics in ("frozen", "running", "prior")
     for name, fresh in gan.state.tensors(gan.members.everyones).items():
         if name not in tensors:
             raise ValueError(f"it lacks {name}")
         if tensors[name].shape != fresh.shape or tensors[name].dtype != fresh.dtype:
             raise ValueError(f"{name} has the shape {tuple(tensors[name].shape)} and is {tensors[name].dtype}")
+    committee = gan.settings.populations.committee
+    if committee is not None and iteration >= length.burn_in:
+        wanted, there = (committee, *gan.batches.data.shape[1:]), tensors["committee"].shape
+        if tuple(there) != wanted:
+            raise ValueError(f"the committee has the shape {tuple(there)}")
     for side in SIDES:
         theta, mass = tensors[f"{side}.theta"], tensors.get(f"{side}.preconditioner")
         if (massive and len(theta) > 0) != (mass is not None) or (mass is not None and mass.shape != theta.shape):

@@ -1,6 +1,7 @@
 """Algorithm 1 of the paper: the iteration that moves both populations, and what is collected."""
 
 from dataclasses import replace
+from statistics import fmean
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +24,7 @@ STREAMS = (
     *("initial", "noise", "data", "labels", "jitter", "weights", "layers", "dynamics", "facing"),
     *("evaluation", "diagnostics", "committee"),
 )
+PAIRS = 20  # of gradients at the same weights, whose differences say how noisy they are
 NEWS = 0.01  # share of a mini-batch in the moving average of what a consensus gives
 
 Sample = dict[str, Tensor]  # generators, discriminators, and the statistics of each, a row for each chain
@@ -83,9 +85,12 @@ class BayesianGAN:
     def iterate(self) -> dict[Side, LogDensities]:
         """One iteration of Algorithm 1; the log densities of the chains that moved, before they did."""
         state, found = self.state, dict[Side, LogDensities]()
-        if state.iteration == self.settings.length.burn_in:
+        handed_over = state.iteration == self.settings.length.burn_in
+        if handed_over:
             self._hand_over()  # Section 3: Adam first, then SGHMC
         state.iteration += 1
+        if handed_over and self.settings.sampler.heating is not None:
+            self._calm_down()
 
         stand = self.batches.labels_alone(state.iteration) or self.batches.stands(state.iteration)
         if self.settings.populations.generators > 0 and not stand:
@@ -240,6 +245,12 @@ class BayesianGAN:
     def _hand_over(self) -> None:
         for side in SIDES:
             self.update[side].hand_over(self.state)
+
+    def _calm_down(self) -> None:
+        """Measure how noisy gradients are, and shorten steps for which they are too noisy."""
+        measured = [self.gradient_noise() for _ in range(PAIRS)]
+        for side in measured[0]:
+            self.update[side].calm_down(self.state, fmean(each[side]["mean"] for each in measured))
 
     def _stop_if_diverged(self) -> None:
         """Name the first chain whose weights are no longer finite numbers."""

@@ -61,6 +61,7 @@ class Chains:
     adam_steps: Tensor  # (chains,)
     preconditioner: Tensor | None = None  # M^{-1/2}, None where M = 1
     average: Tensor | None = None  # of the weights along the way, moving; None where it is not kept
+    pace: Tensor | None = None  # (chains,): times the step of the settings, found at the hand-over; None: once
 
     @classmethod
     def at(cls, theta: Tensor, averaged: bool = False) -> "Chains":
@@ -70,11 +71,9 @@ class Chains:
 
     def rows(self, chosen: slice) -> "Chains":
         """Some of the chains, as views: what moves them moves the population."""
-        preconditioner, average = (
-            None if each is None else each[chosen] for each in (self.preconditioner, self.average)
-        )
+        others = (None if each is None else each[chosen] for each in (self.preconditioner, self.average, self.pace))
         moments = self.momentum[chosen], self.second_moment[chosen]
-        return Chains(self.theta[chosen], *moments, self.adam_steps[chosen], preconditioner, average)
+        return Chains(self.theta[chosen], *moments, self.adam_steps[chosen], *others)
 
 
 def adam_step(chains: Chains, gradient: Tensor, settings: Adam) -> None:

@@ -53,7 +53,8 @@ class Update:
         sampled = self._samples(state.iteration)
         eta = self.step_size(state) if sampled else 0.0
         seeds = torch.zeros(len(gradient.values))
-        if sampled and sampler.temperature > 0:
+        temperature = 0.0 if self.settings.length.is_silent(state.iteration) else sampler.temperature
+        if sampled and temperature > 0:
             number = self.members.count(self.side, gradient.moving)
             seeds = self.members.own(sghmc.noise_seeds(state.streams["dynamics"], number), self.side)
         collected = sampled and state.iteration in self.settings.length.collected
@@ -62,7 +63,7 @@ class Update:
             if sampled:
                 if sampler.dynamics == "running":
                     sghmc.update_running_mass(part, slope, self._adam())
-                step = part, slope, eta, sampler.friction, sampler.temperature, own_seeds
+                step = part, slope, eta, sampler.friction, temperature, own_seeds
                 if collected:
                     found.append(_measured(*step))
                 else:
@@ -87,8 +88,22 @@ class Update:
         seen = self.size
         if sampler.schedule == "per-datum":  # the generators move before the first mini-batch is seen
             seen = max(int(state.seen.sum()), min(self.settings.batches.real_batch, self.size))
-        progress = self._progress(state.iteration)
-        return sghmc.step_size(sampler.schedule, self.gamma, self.size, seen, progress, sampler.cycles)
+        progress, cycles = self._progress(state.iteration), self.settings.length.cycles
+        pace = state.of(self.side).pace
+        eta = sghmc.step_size(sampler.schedule, self.gamma, self.size, seen, progress, cycles)
+        return eta if pace is None else eta * float(pace[0])
+
+    def calm_down(self, state: State, noise: float) -> None:
+        r"""Shorten all further steps where gradient noise heats the chains by more than ``heating`` allows.
+
+        ``noise`` is :math:`\hat\beta/\alpha` of the present step, the mean over weights. The injected noise has the
+        variance :math:`2\alpha\eta T M^{-1}`, that of gradients adds :math:`2\hat\beta\eta M^{-1}`: the chains are at
+        :math:`T + \hat\beta/\alpha`, of which the second term is proportional to the step.
+        """
+        sampler, chains = self.settings.sampler, state.of(self.side)
+        assert sampler.heating is not None
+        allowed = sampler.heating * sampler.temperature
+        chains.pace = torch.full_like(chains.adam_steps, min(1.0, allowed / max(noise, 1e-30)))
 
     def _samples(self, iteration: int) -> bool:
         return iteration > self.settings.length.burn_in and self.settings.sampler.dynamics != "adam"
@@ -98,7 +113,7 @@ class Update:
         sampler, pace = self.settings.sampler, 1.0
         falls = iteration > self.settings.length.burn_in and sampler.schedule == "cyclical"
         if falls or (iteration > 0 and sampler.schedule == "linear"):
-            pace = sghmc.step_size(sampler.schedule, 1.0, 1, 1, self._progress(iteration), sampler.cycles)
+            pace = sghmc.step_size(sampler.schedule, 1.0, 1, 1, self._progress(iteration), self.settings.length.cycles)
         rate = sampler.rate(self.side) * pace
         return sghmc.Adam(rate, sampler.adam_betas, sampler.epsilon, self.size, self.least)
 

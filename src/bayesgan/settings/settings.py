@@ -4,6 +4,7 @@ A setting is named by its field alone, which no two groups share: ``Settings.of(
 temperature=0.1``. The paper's symbol stands beside each setting that has one.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -131,7 +132,10 @@ class Sampler(Group):
     temperature: NotNegative = 1.0  # T of the likelihood; 0: no noise, and the prior counts as at 1
     step_ratio: Positive = 0.5  # γ = step_ratio × α × Adam's rate; 1 goes on at Adam's pace
     schedule: Schedule = "per-datum"  # of the steps after the burn-in; of Adam's too where it is cyclical or linear
-    cycles: Count = 4  # of the cyclical schedule
+    heating: Positive | None = (
+        None  # the most that gradient noise may add to T, as a share of it: where it would add more
+    )
+    # at the hand-over, steps are shortened once and for all; None: steps are as they are
     discriminator_steps: Count = 1  # updates of the discriminators for each update of the generators
     clip: Positive | None = None  # bound on every discriminator weight (Wasserstein)
 
@@ -148,11 +152,19 @@ class Length(Group):
     thin: Count = 50  # iterations between collected samples, after the burn-in
     labels_first: Share = 0.0  # of the burn-in, in which labels alone teach: no unlabelled points, no generators
     averaging: Decay = 0.0  # of each chain's moving average of weights: what teaches, and what Adam leaves; 0: none
+    cycles: Count = 4  # of the cyclical schedule
+    silent: Share = 0.0  # of each cycle, at its start: chains look for another place without noise, and nothing is kept
 
     @property
-    def collected(self) -> range:
+    def collected(self) -> Sequence[int]:
         """The iterations whose networks are kept."""
-        return range(self.burn_in + self.thin, self.iterations + 1, self.thin)
+        every = range(self.burn_in + self.thin, self.iterations + 1, self.thin)
+        return [each for each in every if not self.is_silent(each)] if self.silent > 0 else every
+
+    def is_silent(self, iteration: int) -> bool:
+        """Whether an iteration after the burn-in is one without noise."""
+        done = (iteration - self.burn_in - 1) * self.cycles
+        return done / (self.iterations - self.burn_in) % 1.0 < self.silent
 
 
 class Networks(Group):
@@ -284,6 +296,8 @@ class Settings(Group):
                 "The log of a mean density over chains has no unbiased estimate from a part of them: leave out "
                 "chain_batch, or choose marginal 'mean' or 'sum'."
             )
+        if sampler.heating is not None and sampler.temperature == 0:
+            raise BayesganError("Without noise nothing can be too warm: leave out heating, or raise the temperature.")
         if sampler.dynamics == "adam" and sampler.temperature > 0:
             raise BayesganError("Dynamics 'adam' have no noise: set the temperature to 0 or choose dynamics 'frozen'.")
         priors = [self.prior.variance(side) for side in SIDES]
@@ -297,6 +311,10 @@ class Settings(Group):
             raise BayesganError(
                 f"Dynamics '{sampler.dynamics}' take their mass from the Adam burn-in: "
                 "set burn_in to at least 1 or choose dynamics 'plain'."
+            )
+        if length.silent > 0 and sampler.schedule != "cyclical":
+            raise BayesganError(
+                "A part of each cycle is silent where steps have cycles: choose schedule 'cyclical' with it."
             )
         if self.needs_samples and not length.collected:
             raise BayesganError(
