@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bayesgan.posterior.posterior import Posterior
     from bayesgan.runs.run import Run
     from bayesgan.runs.saved import load
+    from bayesgan.sampler.density import Draws, sample_density
     from bayesgan.sampler.gan import BayesianGAN
     from bayesgan.sampler.minibatches import Labels
     from bayesgan.settings.settings import Settings
@@ -25,6 +26,7 @@ __all__ = [
     "BayesGANClassifier",
     "BayesganError",
     "BayesianGAN",
+    "Draws",
     "Labels",
     "Posterior",
     "Run",
@@ -32,6 +34,7 @@ __all__ = [
     "Uncertainty",
     "__version__",
     "load",
+    "sample_density",
 ]
 
 _PLACES = {
@@ -40,10 +43,12 @@ _PLACES = {
     "BayesganError": "bayesgan.base.errors",
     "Posterior": "bayesgan.posterior.posterior",
     "Uncertainty": "bayesgan.posterior.average",
+    "Draws": "bayesgan.sampler.density",
     "Labels": "bayesgan.sampler.minibatches",
     "Run": "bayesgan.runs.run",
     "Settings": "bayesgan.settings.settings",
     "load": "bayesgan.runs.saved",
+    "sample_density": "bayesgan.sampler.density",
 }
 
 
