@@ -1,7 +1,7 @@
 """A population against the same networks run one by one."""
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -13,7 +13,9 @@ from bayesgan.networks.dcgan import Discriminator
 from bayesgan.networks.layers import BatchNorm
 from bayesgan.networks.mlp import mlp
 from bayesgan.sampler.population import Population
-from bayesgan.settings.names import PriorScale
+from bayesgan.settings.names import Precision, PriorScale
+
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
 def single(theta: torch.Tensor, network: nn.Module) -> nn.Module:
@@ -29,6 +31,23 @@ def test_population_equals_its_members_run_one_by_one() -> None:
     together = population(theta, inputs)
     for chain in range(4):
         torch.testing.assert_close(together[chain], single(theta[chain], network)(inputs[chain]))
+
+
+@pytest.mark.parametrize("network", [mlp(8, 16, 2), nn.Sequential(nn.Conv2d(1, 8, 3), nn.GELU(), nn.Flatten())])
+def test_bfloat16_is_float32_rounded_to_eight_bits(network: nn.Module) -> None:
+    """Sums of at most 16 products, each rounded by 2⁻⁹ of itself at most, in two layers: 2 % of the largest number."""
+    inputs = torch.randn(2, 3, *((8,) if isinstance(network[0], nn.Linear) else (1, 5, 5)))  # type: ignore[index]
+    found = []
+    for precision in PRECISIONS:
+        population = Population(network, precision)
+        theta = population.initial(2, torch.Generator().manual_seed(0)).requires_grad_()
+        outputs = population(theta, inputs)
+        (gradient,) = torch.autograd.grad(outputs.square().sum(), theta)
+        assert outputs.dtype == gradient.dtype == torch.float32
+        found.append((outputs.detach(), gradient))
+    for exact, rounded in zip(*found, strict=True):
+        apart = (exact - rounded).abs().max() / exact.abs().max()
+        assert 0 < apart < 0.02
 
 
 def test_initial_weights_have_the_stated_variances_and_differ_between_chains() -> None:

@@ -63,7 +63,8 @@ class BayesianGAN:
         self.labels = labels
         self.members = Members(grouped(settings.populations), ranks)
         _refuse_what_ranks_cannot_do(settings, self.members)
-        self.generator, self.discriminator = family(generator), family(discriminator)
+        precision = settings.networks.precision
+        self.generator, self.discriminator = family(generator, precision), family(discriminator, precision)
         self._refuse_networks_that_do_not_fit(tuple(data.shape[1:]))
         streams = {name: stream(seed, name, data.device) for name in STREAMS}
         size, members = len(data), self.members

@@ -12,7 +12,7 @@ from torch.func import functional_call
 from bayesgan.base.errors import BayesganError
 from bayesgan.networks.layers import GaussianNoise, OfBatches, Whitening
 from bayesgan.sampler.densities import log_prior
-from bayesgan.settings.names import PriorScale
+from bayesgan.settings.names import Precision, PriorScale
 
 
 class _Unflatten(torch.autograd.Function):
@@ -57,7 +57,8 @@ class Population:
     row of a flat tensor for each chain too. Other buffers are constants that all chains share.
     """
 
-    def __init__(self, network: nn.Module) -> None:
+    def __init__(self, network: nn.Module, precision: Precision = "float32") -> None:
+        self._low = precision == "bfloat16"
         _refuse_what_cannot_be_sampled(network)
         self._network = copy.deepcopy(network).to("meta")
         self._names = [name for name, _ in network.named_parameters()]
@@ -96,13 +97,18 @@ class Population:
         them there is none.
         """
         views = _Unflatten.apply(theta, self._shapes, self._one_by_one)  # type: ignore[no-untyped-call]
-        if not self._one_by_one:
-            constants = self._constants_like(theta)
-            named = dict(zip(self._names, views, strict=True))
-            return torch.vmap(lambda own, x: functional_call(self._network, own | constants, (x,)))(named, inputs)
-        if statistics is None:
-            return self._each(views, inputs, self._blank(theta), training=True, seeds=seeds)
-        return self._each(views, inputs, statistics, training=False)
+        with torch.autocast(theta.device.type, torch.bfloat16, enabled=self._low):
+            if not self._one_by_one:
+                constants = self._constants_like(theta)
+                named = dict(zip(self._names, views, strict=True))
+                outputs = torch.vmap(lambda own, x: functional_call(self._network, own | constants, (x,)))(
+                    named, inputs
+                )
+            elif statistics is None:
+                outputs = self._each(views, inputs, self._blank(theta), training=True, seeds=seeds)
+            else:
+                outputs = self._each(views, inputs, statistics, training=False)
+        return outputs.to(theta.dtype)
 
     def of_batches(self, theta: Tensor, batches: Sequence[Tensor], seeds: Tensor | None = None) -> tuple[Tensor, ...]:
         """The same for several batches (chains, n, …), each normalised by itself."""

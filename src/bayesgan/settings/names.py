@@ -17,6 +17,7 @@ Dynamics = Literal["plain", "frozen", "prior", "running", "adam"]
 Schedule = Literal["per-datum", "constant", "cyclical", "linear"]
 Architecture = Literal["whitened", "dcgan"]
 Normalisation = Literal["batch", "group", "layer", "none"]
+Precision = Literal["float32", "bfloat16"]
 
 Method = Literal[
     "bayesgan",

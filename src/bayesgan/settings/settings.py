@@ -20,6 +20,7 @@ from bayesgan.settings.names import (
     LabelTerm,
     Marginal,
     Normalisation,
+    Precision,
     PriorScale,
     Schedule,
     Side,
@@ -171,6 +172,7 @@ class Networks(Group):
     """The networks, as far as the sampler knows them."""
 
     noise_dim: Count = 10
+    precision: Precision = "float32"  # of convolutions and matrix products in training; all else is float32 either way
 
 
 class VectorNetworks(Networks):
