@@ -180,3 +180,12 @@ def test_own_pictures_are_mirrored_where_that_is_said(here: Path, capsys: pytest
     assert bayesgan(capsys, "train", *quick, "--flip", "--out", "run").code == 0
     assert json.loads((here / "run" / "config.json").read_text())["settings"]["batches"]["flip"] is True
     assert "--flip is for your own pictures" in refused(capsys, "train", *DIGITS, "--flip", "--out", "other")
+
+
+def test_chains_that_do_not_get_anywhere_are_spoken_of_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Steps a million times smaller than usual."""
+    slow = ("--set=step_ratio=1e-12", "--set=temperature=1", "--set=thin=1", "--set=burn_in=60", "--set=iterations=64")
+    done = bayesgan(capsys, "train", *DIGITS, *slow, "--out", "run")
+    assert done.code == 0, done.errors
+    assert done.errors.count("are frozen, they will move by about") == 1
+    assert "are frozen" not in bayesgan(capsys, "train", *DIGITS, "--out", "other").errors

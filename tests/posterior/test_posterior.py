@@ -268,3 +268,11 @@ def test_samples_of_other_networks_are_refused(
     for asked in (lambda it: it.predict_proba(IMAGES), lambda it: it.generate(4), Posterior.check):
         with pytest.raises(BayesganError, match=sentence):
             asked(bayesgan.load(tmp_path))
+
+
+def test_a_diagnosis_follows_all_chains() -> None:
+    found = posterior().diagnose(IMAGES)
+    assert (found.images, set(found.sides)) == (len(IMAGES), {"generators", "discriminators"})
+    assert (found.sides["discriminators"].chains, found.sides["discriminators"].draws) == (2, 2)
+    with pytest.raises(BayesganError, match="do not fit"):
+        posterior().diagnose(IMAGES[:, :4])

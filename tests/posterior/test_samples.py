@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bayesgan.base.errors import BayesganError
-from bayesgan.posterior.samples import Held, SampleSet
+from bayesgan.posterior.samples import Chosen, Held, SampleSet
 
 
 def filled(folder: Path) -> SampleSet:
@@ -48,3 +48,10 @@ def test_samples_in_memory_come_back_in_the_order_of_iterations() -> None:
     assert held.iterations == [3, 20]
     assert [held.load(each, "generators")[0, 0].item() for each in held.iterations] == [0.0, 1.0]
     assert Held({}).iterations == []
+
+
+def test_some_of_the_iterations_can_be_chosen() -> None:
+    held = Held({each: {"generators": torch.full((1, 2), float(each))} for each in (10, 20, 30)})
+    some = Chosen(held, [30, 10])
+    assert some.iterations == [30, 10]
+    assert torch.equal(some.load(30, "generators"), held.load(30, "generators"))

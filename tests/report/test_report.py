@@ -20,7 +20,7 @@ from bayesgan.data.labels import LabelledImages
 from bayesgan.report.report import write_report
 from bayesgan.report.runs import command, finished
 from bayesgan.runs.images import Task, Training
-from bayesgan.runs.saved import SavedRun, read_run
+from bayesgan.runs.saved import SavedRun, load, read_run
 from tests.helpers.pages import Elements, headings, part, pictures, words
 
 CPU = torch.device("cpu")
@@ -73,6 +73,7 @@ def test_the_page_has_every_part(page: str) -> None:
         "During training",
         "What the generators draw",
         "The posterior in two dimensions",
+        "Is it a posterior?",
         "Calibration",
         "Sure and unsure",
         "Real or generated?",
@@ -157,6 +158,18 @@ def test_the_posterior_is_laid_out_where_it_has_networks_enough(page: str) -> No
     assert re.findall(">([1-9])</text>", part(page, "The posterior in two dimensions")) == ["1", "2", "3", "4"] * 2
 
 
+def test_whether_it_is_a_posterior_is_said_of_what_was_sampled(three: Finished, page: str) -> None:
+    found = load(three[0][0].folder).diagnose(three[0][0].images.test[:, 0])
+    text = words(part(page, "Is it a posterior?"))
+    assert f"BayesGAN: {found.verdict}" in text
+    assert "DCGAN" not in text
+    for side, of in found.sides.items():
+        assert of.radius is not None
+        norms = f"{of.norm_first:.3g} to {of.norm_last:.3g} {of.radius:.3g}"
+        temperatures = f"{of.kinetic:.3g} {of.configurational:.3g} {of.predicted:.3g}"
+        assert f"BayesGAN: {side} {of.moved:.1%} {norms} {temperatures} – – –" in text  # too few draws to mix
+
+
 def test_sure_and_unsure_images_are_shown_with_what_is_thought_of_them(three: Finished, page: str) -> None:
     training = three[0][0]
     probabilities, labels = training.average.probabilities.float().double().numpy(), training.images.test_labels
@@ -219,7 +232,8 @@ def test_runs_without_labels_and_other_data_have_parts_of_their_own(
 ) -> None:
     page = written(saved([unsupervised, three[0][2]]), tmp_path)
     every = headings(page)
-    free = ["During training", "What the generators draw", "The posterior in two dimensions", "Real or generated?"]
+    free = ["During training", "What the generators draw", "The posterior in two dimensions", "Is it a posterior?"]
+    free += ["Real or generated?"]
     labelled = ["Errors", "During training", "Calibration", "Sure and unsure", "The labelled images"]
     assert every == [
         "Bayesian GAN: 2 runs",

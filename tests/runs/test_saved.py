@@ -10,7 +10,7 @@ import pytest
 
 from bayesgan.base.errors import BayesganError
 from bayesgan.runs.images import Training
-from bayesgan.runs.saved import find_runs, load, read_run
+from bayesgan.runs.saved import find_runs, load, read_logged, read_run
 from tests.helpers.trained import spoilt
 
 COMMITTED = Path(__file__).parents[2] / "results" / "table1-dcgan" / "runs"
@@ -100,6 +100,24 @@ def test_machines_that_are_not_on_record_are_none(folder: Path, text: str | None
     else:
         (folder / "environments.json").write_text(text)
     assert read_run(folder).environments == []
+
+
+def test_what_was_logged_of_the_chains_is_read_back(once: Once, folder: Path) -> None:
+    """A kill may have torn the last line; a damaged one before it is named."""
+    collected = list(once[0].gan.settings.length.collected)
+    found = read_logged(folder)
+    assert [each.iteration for each in found] == collected
+    chains = once[0].gan.settings.populations.discriminators
+    assert len(found[0].motion["discriminators"]["kinetic"]) == chains
+    path = folder / "metrics.jsonl"
+    whole = path.read_text()
+    path.write_text(whole[: whole.index("\n") + 1] + whole[-30:-1])
+    assert [each.iteration for each in read_logged(folder)] == []
+    path.write_text("torn\n" + whole)
+    with pytest.raises(BayesganError, match=r"metrics\.jsonl is damaged"):
+        read_logged(folder)
+    path.unlink()
+    assert read_logged(folder) == []
 
 
 def test_what_cannot_be_computed_on_is_refused(once: Once) -> None:

@@ -11,6 +11,7 @@ from bayesgan.base.errors import BayesganError
 from bayesgan.cli import (
     data,
     demo,
+    diagnose,
     evaluate,
     explore,
     figures,
@@ -37,6 +38,7 @@ app.command()(predict.predict)
 app.command()(suggest.suggest)
 app.command()(generate.generate)
 app.command()(evaluate.evaluate)
+app.command()(diagnose.diagnose)
 app.command()(explore.explore)
 app.command()(report.report)
 app.command()(table1.table1)

@@ -87,6 +87,7 @@ def train(
     from bayesgan.base.files import locked
     from bayesgan.data.folder import OwnImages, similar
     from bayesgan.data.listing import printable
+    from bayesgan.runs.alarm import Alarm
     from bayesgan.runs.images import Task, Training, data_of, task_of
     from bayesgan.runs.record import read_record
     from bayesgan.runs.tensorboard import TensorBoard
@@ -143,7 +144,11 @@ def train(
             if tensorboard:
                 board = stack.enter_context(TensorBoard(folder / "tensorboard", training.gan.state.iteration))
 
+            alarm = Alarm(training.gan)
+
             def report(iteration: int, metrics: Metrics) -> None:
+                if (sentence := alarm(training.run.metrics)) is not None:
+                    say(sentence)
                 if board is not None:
                     board.write(metrics)
                 progress.update(bar, completed=iteration, description=str(iteration), note=note(metrics))

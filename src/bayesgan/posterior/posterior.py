@@ -1,7 +1,6 @@
 """A trained posterior: predictions, their uncertainty, and pictures."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +12,8 @@ from bayesgan.base.rng import stream
 from bayesgan.data.pixels import as_bytes
 from bayesgan.networks.build import pair
 from bayesgan.posterior.average import ModelAverage, Uncertainty, batches
-from bayesgan.posterior.samples import Samples
+from bayesgan.posterior.diagnosis import IMAGES, Diagnosis, Logged, diagnosed, spaced
+from bayesgan.posterior.samples import Chosen, Samples
 from bayesgan.sampler.population import Population
 from bayesgan.settings.names import Side
 from bayesgan.settings.settings import Settings
@@ -41,6 +41,7 @@ class Posterior:
         classes: names of the K classes; none for a run without labels.
         samples: the collected weights.
         device: to compute on.
+        logged: reads what training logged of the chains, if it did.
 
     A posterior of a few iterations, on images that are noise:
 
@@ -70,19 +71,21 @@ class Posterior:
         classes: Sequence[str],
         samples: Samples,
         device: torch.device,
+        logged: Callable[[], Sequence[Logged]] = list,
     ) -> None:
         self.settings = settings
         self.shape = tuple(shape)
         self.classes = tuple(classes)
         self.samples = samples
         self.device = device
+        self._logged = logged
         generator, discriminator = pair(settings, self.shape, max(1, len(self.classes)))
         self._generator, self._discriminator = Population(generator), Population(discriminator)
 
     def __iter__(self) -> Iterator["Posterior"]:
         """The same with the networks of one collected iteration, one iteration after another."""
         for iteration in self.samples.iterations:
-            only = _Chosen(self.samples, [iteration])
+            only = Chosen(self.samples, [iteration])
             yield Posterior(self.settings, self.shape, self.classes, only, self.device)
 
     def __len__(self) -> int:
@@ -137,6 +140,22 @@ class Posterior:
             parts = [self._discriminator(weights[:1], batch[None], statistics[:1])[0] for batch in batches(points)]
         features = torch.cat(parts)[:, max(1, len(self.classes)) :]
         return (features if features.shape[1] > 0 else points.flatten(1)).cpu().numpy()
+
+    def diagnose(self, images: np.ndarray | None = None) -> Diagnosis:
+        """Whether the samples are of a posterior, or of something else (docs/uncertainty.md).
+
+        Predictions of ``images`` are followed (as in :meth:`predict_proba`), best of such as were held out; at most
+        200, evenly spaced. None: of generated ones.
+        """
+        if images is None and self.settings.populations.chains("generators") == 0:
+            raise BayesganError("This run has no generators to draw images with: give some.")
+        x = self.generate(IMAGES) if images is None else np.asarray(images)
+        if len(x) == 0:
+            raise BayesganError("There are no images to diagnose a run with: give at least one.")
+        average = self.averaging(self._points(spaced(x)))
+        populations: dict[Side, Population] = {"generators": self._generator, "discriminators": self._discriminator}
+        iterations = self.samples.iterations
+        return diagnosed(self.settings, populations, iterations, self._loaded, average, images is None, self._logged())
 
     def averaging(self, points: Tensor) -> ModelAverage:
         """Start an average over networks, none yet, for ``points`` (n, *point) as the networks take them."""
@@ -291,14 +310,3 @@ class Posterior:
                     "or train again."
                 )
         return weights.to(self.device), statistics.to(self.device)
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """Some of the collected iterations."""
-
-    samples: Samples
-    iterations: list[int]
-
-    def load(self, iteration: int, population: str) -> Tensor:
-        return self.samples.load(iteration, population)

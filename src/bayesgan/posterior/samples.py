@@ -1,6 +1,7 @@
 """Collected samples: on disk, a safetensors file for each iteration that is read lazily, or in memory."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -75,3 +76,15 @@ class Held:
     def load(self, iteration: int, population: str) -> Tensor:
         """The rows of ``population``, one for each chain, at ``iteration``."""
         return self.collected[iteration][population]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Some of the collected iterations."""
+
+    samples: Samples
+    iterations: list[int]
+
+    def load(self, iteration: int, population: str) -> Tensor:
+        """The rows of ``population``, one for each chain, at ``iteration``."""
+        return self.samples.load(iteration, population)

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,7 +146,7 @@ def write_report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": _percent, "png": _png}
+    environment.filters |= {"percent": _percent, "figure": _figure, "png": _png}
     text = environment.get_template("report.html.jinja").render(
         sections=sections,
         number=sum(len(each.runs) for each in sections),
@@ -188,6 +189,11 @@ def _named(runs: list[RunReport]) -> dict[str, RunReport]:
 
 def _percent(share: float | None, decimals: int = 1) -> str:
     return "–" if share is None else f"{share:.{decimals}%}"
+
+
+def _figure(value: float | None) -> str:
+    """Three digits; nothing for what is not known."""
+    return "–" if value is None or math.isnan(value) else f"{value:.3g}"
 
 
 def _png(pixels: np.ndarray) -> str:

@@ -17,6 +17,7 @@ from bayesgan.data.labels import LabelledImages
 from bayesgan.paper.reported import reported
 from bayesgan.paper.statistics import unit
 from bayesgan.posterior.average import entropy
+from bayesgan.posterior.diagnosis import Diagnosis
 from bayesgan.posterior.posterior import Posterior
 from bayesgan.posterior.samples import SampleSet
 from bayesgan.posterior.scores import Scores, scores
@@ -89,6 +90,7 @@ class RunReport:
     certainty: Certainty | None
     rows: list[Row]
     planes: dict[str, Plane]  # by side
+    diagnosis: Diagnosis | None  # None where nothing was sampled
 
 
 def finished(folders: Sequence[Path], data_dir: Path) -> Iterator[tuple[SavedRun, LabelledImages]]:
@@ -118,6 +120,7 @@ def examined(run: SavedRun, data: LabelledImages, device: str = "cpu") -> RunRep
     """Examine the finished ``run`` on its images."""
     task, posterior = run.task, run.posterior(device)
     machine = run.environments[-1] if run.environments else {"threads": run.summary.threads, "device": "cpu"}
+    sampled = run.settings.sampler.dynamics != "adam" and run.settings.sampler.temperature > 0
     figures = certainty = None
     if run.record.classes:
         probabilities = _probabilities(run)
@@ -137,6 +140,7 @@ def examined(run: SavedRun, data: LabelledImages, device: str = "cpu") -> RunRep
         certainty=certainty,
         rows=_rows(posterior, task.seed),
         planes=_planes(posterior),
+        diagnosis=posterior.diagnose(data.images.test.transpose(0, 2, 3, 1)) if sampled else None,
     )
 
 

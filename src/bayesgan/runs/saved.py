@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from bayesgan.base.environment import available
 from bayesgan.base.errors import BayesganError
 from bayesgan.base.files import parsed, read_text
+from bayesgan.posterior.diagnosis import Logged
 from bayesgan.posterior.posterior import Posterior
 from bayesgan.posterior.samples import SampleSet
 from bayesgan.runs.images import Task, task_of
@@ -111,7 +112,18 @@ def load(folder: str | Path, device: str = "cpu") -> Posterior:
         if (folder / SUMMARY).exists():
             raise BayesganError(f"{folder} has ended, but its weights are not there: train it again in another folder.")
         raise BayesganError(f"{folder} holds no samples yet: its training has not got past the burn-in.")
-    return Posterior(record.settings, record.shape, record.classes, samples, available(device))
+    logged = partial(read_logged, folder)
+    return Posterior(record.settings, record.shape, record.classes, samples, available(device), logged)
+
+
+def read_logged(folder: Path) -> list[Logged]:
+    """What training logged of the chains it collected; nothing where there was no sampling, or no such log."""
+    path = folder / METRICS
+    if not path.exists():
+        return []
+    whole, _, _ = read_text(path).rpartition("\n")  # a kill may have torn the last line
+    every = [parsed(Logged, line, path, "put it back") for line in whole.splitlines()]
+    return [each for each in every if each.motion]
 
 
 def read_run(folder: Path, remedy: str | None = None) -> SavedRun:
