@@ -164,6 +164,8 @@ class Length(Group):
 
     def is_silent(self, iteration: int) -> bool:
         """Whether an iteration after the burn-in is one without noise."""
+        if self.silent == 0 or iteration <= self.burn_in:
+            return False
         done = (iteration - self.burn_in - 1) * self.cycles
         return done / (self.iterations - self.burn_in) % 1.0 < self.silent
 

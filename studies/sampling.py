@@ -1,0 +1,402 @@
+r"""Where does sampling pay? Posteriors that are reached, beside ensembles, for the same number of gradients.
+
+python -m studies.sampling                 about five hours of one thread
+python -m studies.sampling CELL…           some of the cells: 'clean 50', 'wrong 40 %', …
+python -m studies.sampling --smallest      to see that it runs: a few iterations, nothing kept
+
+The density is that of :mod:`studies.known_answer`: Eq. 4 on digits for a small network, before a committee of generated
+images. All systems take ``GRADIENTS`` mini-batch gradients on it and spend them as they like: on eight long chains or
+on more and shorter descents, whose last weights count. What each likes, the weighing of Eq. 4 and the width of its
+prior are chosen by errors on validation images of the labelled subsets 100 and 101; test images of ten other subsets
+then say who is better, in pairs. Writes results/sampling/; stopped and started again, it goes on, and several processes
+may share the cells.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from statistics import mean
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from scipy.special import stdtrit
+from torch import Tensor
+
+from bayesgan.base import environment
+from bayesgan.base.errors import BayesganError
+from bayesgan.base.files import locked, replacing, write_text
+from bayesgan.base.rng import stream
+from bayesgan.data.images import Images, load
+from bayesgan.data.labels import labelled_set
+from bayesgan.data.pixels import as_numbers
+from bayesgan.posterior.average import entropy
+from bayesgan.posterior.mixing import between_chains, within_chains
+from bayesgan.posterior.scores import auroc, scores
+from bayesgan.sampler.gan import BayesianGAN
+from bayesgan.sampler.minibatches import Labels
+from bayesgan.settings.names import Weighing
+from bayesgan.settings.settings import DRAWINGS, Settings
+from studies.known_answer import CHAINS, CLASSES, NOISE_DIM, Kind, discriminator, generator
+
+RESULTS = Path(__file__).parents[1] / "results" / "sampling"
+CHOOSING, TESTING = (100, 101), tuple(range(10))  # labelled subsets
+GAME, GRADIENTS = 600, 8 * 6_000  # iterations of the game; gradients of single networks in the stage
+Split = Literal["validation", "test"]
+System = Literal["flat ensemble", "MAP ensemble", "T = 0.1", "T = 1"]
+TEMPERATURES: dict[System, float] = {"flat ensemble": 0.0, "MAP ensemble": 0.0, "T = 0.1": 0.1, "T = 1": 1.0}
+POSTERIORS: tuple[System, ...] = ("T = 0.1", "T = 1")
+OF_POSTERIOR = ", prior of T = 1"  # whose weighing and width the system has, instead of its own
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is learnt from, and by which network."""
+
+    labels: int
+    wrong: float = 0.0  # share of the labels that are
+    changed: bool = False  # images are turned, stretched and moved
+    kind: Kind = "mlp"
+    subsets: tuple[int, ...] = TESTING
+
+
+CELLS: dict[str, Cell] = {
+    "clean 20": Cell(20),
+    "clean 50": Cell(50),
+    "clean 200": Cell(200),
+    "wrong 20 %": Cell(200, wrong=0.2),
+    "wrong 40 %": Cell(200, wrong=0.4),
+    "changed 50": Cell(50, changed=True),
+    "convolutional 50": Cell(50, kind="convolutional", subsets=TESTING[:3]),
+    "convolutional wrong 40 %": Cell(200, wrong=0.4, kind="convolutional", subsets=TESTING[:3]),
+}
+
+
+class Choice(NamedTuple):
+    """What a system may choose."""
+
+    weighing: Weighing
+    width: float | None  # s of the prior N(0, s²/fan-in); None: flat
+    members: int  # that share the gradients
+
+
+@dataclass(frozen=True)
+class Study:
+    """How much work, what may be chosen, and where the figures are kept."""
+
+    results: Path = RESULTS
+    game: int = GAME
+    gradients: int = GRADIENTS
+    weighings: tuple[Weighing, ...] = ("raised-labels", "lowered-game", "printed")
+    widths: tuple[float, ...] = (1.0, 2.0, 3.0, 6.0)
+
+    def choices(self, system: System) -> Iterator[Choice]:
+        """All that a system may choose."""
+        widths = (None,) if system == "flat ensemble" else self.widths
+        members = (CHAINS, 4 * CHAINS) if TEMPERATURES[system] == 0 else (CHAINS,)
+        return (Choice(*each) for each in product(self.weighings, widths, members))
+
+    def record(self, key: str) -> dict[str, Any] | None:
+        """What was found before."""
+        return self._all().get(key)
+
+    def keep(self, key: str, found: dict[str, Any]) -> None:
+        """Add it to what is there, whoever else does so."""
+        with locked(self.results, patience=60.0):
+            write_text(self._path, json.dumps(dict(sorted((self._all() | {key: found}).items())), indent=0) + "\n")
+
+    def _all(self) -> dict[str, Any]:
+        return json.loads(self._path.read_text()) if self._path.exists() else {}
+
+    @property
+    def _path(self) -> Path:
+        return self.results / "sampling.json"
+
+    def ended(self, name: str) -> bool:
+        """Whether a cell has been tested on all of its subsets."""
+        last = CELLS[name].subsets[-1]
+        return any(key.startswith(f"{name} |") and key.endswith(f"T = 1 | test {last}") for key in self._all())
+
+    def found(self, name: str, system: System, choice: Choice, subset: int, split: Split) -> dict[str, Any]:
+        """The scores of a system on a labelled subset."""
+        key = f"{name} | {system} | {' '.join(str(each) for each in choice)} | {split} {subset}"
+        known = self.record(key)
+        if known is None:
+            known = trained(CELLS[name], TEMPERATURES[system], choice, subset, split, self)
+            self.keep(key, known)
+            print(key, {each: round(value, 3) for each, value in known.items()}, flush=True)
+        return known
+
+    def chosen(self, name: str, system: System) -> Choice:
+        """The choice with the fewest errors on validation images, and of equals the likeliest."""
+
+        def rank(choice: Choice) -> tuple[float, float]:
+            runs = [self.found(name, system, choice, subset, "validation") for subset in CHOOSING]
+            return mean(run["errors"] for run in runs), mean(run["log_loss"] for run in runs)
+
+        return min(self.choices(system), key=rank)
+
+    def tested(self, name: str) -> dict[str, tuple[Choice, list[dict[str, Any]]]]:
+        """Every system with what it chose, and its scores on the test images of all subsets."""
+        taken: dict[str, tuple[System, Choice]] = {
+            system: (system, self.chosen(name, system)) for system in TEMPERATURES
+        }
+        for system in ("MAP ensemble", "T = 0.1"):
+            own = taken[system][1]
+            taken[system + OF_POSTERIOR] = system, taken["T = 1"][1]._replace(members=own.members)
+        return {
+            title: (choice, [self.found(name, system, choice, subset, "test") for subset in CELLS[name].subsets])
+            for title, (system, choice) in taken.items()
+        }
+
+
+@cache
+def digits(split: Split) -> tuple[Images, Tensor]:
+    """The images, and those that teach as numbers (n, 1, 8, 8)."""
+    images = load("digits", Path(), split)
+    return images, as_numbers(torch.from_numpy(images.train))
+
+
+def labels_of(cell: Cell, subset: int, split: Split) -> Labels:
+    """The labelled images, some of them with another class."""
+    images, _ = digits(split)
+    indices = torch.from_numpy(labelled_set("digits", images.train_labels, cell.labels, subset).indices)
+    classes = torch.from_numpy(images.train_labels)[indices]
+    rng = stream(subset, "wrong labels", torch.device("cpu"))
+    wrong = torch.randperm(cell.labels, generator=rng)[: round(cell.wrong * cell.labels)]
+    others = torch.randint(1, CLASSES, (len(wrong),), generator=rng)
+    classes = classes.index_add(0, wrong, others) % CLASSES
+    return Labels(indices, classes, CLASSES)
+
+
+@cache
+def committee(cell: Cell, subset: int, split: Split, iterations: int) -> Tensor:
+    """What the generators of eight pairs drew along their game on the same labels."""
+    _, train = digits(split)
+    values = common(cell, CHAINS) | {
+        "generators": CHAINS, "coupling": "pairs", "committee": len(train), "generator_prior": 10.0,
+        "discriminator_prior": 1.0, "iterations": iterations, "burn_in": iterations, "weighing": "raised-labels",
+        "dynamics": "adam", "temperature": 0.0,
+    }  # fmt: skip
+    gan = BayesianGAN(
+        Settings.of(**values), generator(), discriminator(cell.kind), train, subset, labels_of(cell, subset, split)
+    )
+    for _ in range(iterations):
+        gan.iterate()
+    assert gan.state.committee is not None
+    return gan.state.committee
+
+
+def common(cell: Cell, members: int) -> dict[str, Any]:
+    """The settings of every system, and of the game."""
+    return {
+        "discriminators": members,
+        "prior_scale": "fan-in",
+        "noise_dim": NOISE_DIM,
+        "generator_rate": 1e-3,
+        "discriminator_rate": 1e-3,
+        "epsilon": 1e-8,
+        "jitter": 1.0 if cell.changed else 0.0,
+    }
+
+
+def settings(cell: Cell, temperature: float, choice: Choice, gradients: int, size: int) -> Settings:
+    """The stage: SGHMC with constant steps from the first iteration on, or Adam whose rate falls to 0."""
+    iterations = gradients // choice.members
+    values = common(cell, choice.members) | {
+        "generators": choice.members, "coupling": "pairs", "committee": size, "generator_prior": 10.0,
+        "discriminator_prior": None if choice.width is None else choice.width**2, "weighing": choice.weighing,
+        "temperature": temperature, "burn_in": DRAWINGS,
+    }  # fmt: skip
+    start = DRAWINGS
+    if temperature == 0:
+        values |= {"dynamics": "adam", "schedule": "linear", "discriminator_rate": 1e-2}
+        return Settings.of(**values, iterations=start + iterations, thin=iterations)
+    # γ = 1e-3: in the metric of the prior a step is 1e-3 of its variance.
+    values |= {"dynamics": "prior", "friction": 0.1, "step_ratio": 10.0, "schedule": "constant"}
+    return Settings.of(**values, iterations=start + iterations, thin=max(1, iterations // 160))
+
+
+def trained(
+    cell: Cell, temperature: float, choice: Choice, subset: int, split: Split, study: Study
+) -> dict[str, float]:
+    """The scores of the average of all networks; of chains, the first quarter of their way is left out."""
+    images, train = digits(split)
+    chosen = settings(cell, temperature, choice, study.gradients, len(train))
+    networks = generator(), discriminator(cell.kind)
+    gan = BayesianGAN(chosen, *networks, train, subset, labels_of(cell, subset, split))
+    gan.state.committee = committee(cell, subset, split, study.game)
+    gan.state.iteration = chosen.length.burn_in  # nobody plays: the committee is there
+    kept = []
+    while gan.state.iteration < chosen.length.iterations:
+        gan.iterate()
+        if gan.collects:
+            kept.append(gan.state.discriminators.theta.clone())
+    kept = kept[len(kept) // 4 :]
+    test = torch.from_numpy(images.test)
+    strange = torch.cat([255 - test, torch.randint(256, test.shape, generator=stream(0, "noise", test.device))])
+    said = torch.stack([predictions(gan, theta, as_numbers(test)) for theta in kept], 1)  # (chains, draws, n, K)
+    beside = torch.stack([predictions(gan, theta, as_numbers(strange.byte())) for theta in kept], 1)
+    return figures(said.double(), beside.double(), images.test_labels)
+
+
+def predictions(gan: BayesianGAN, theta: Tensor, points: Tensor) -> Tensor:
+    """p(y | x, real) by each chain."""
+    with torch.no_grad():
+        return gan.discriminator(theta, points.expand(len(theta), *points.shape)).softmax(-1)
+
+
+def figures(said: Tensor, strange: Tensor, truth: np.ndarray) -> dict[str, float]:
+    """What is compared, of predictions (chains, draws, n, K) for test images and for strange ones."""
+    average = said.mean((0, 1))
+    found = scores(average.numpy(), truth)
+    doubts = [entropy(each.mean((0, 1))) - entropy(each).mean((0, 1)) for each in (said, strange)]
+    known = {name: value for name, value in asdict(found).items() if name not in ("bins", "error")}
+    known["auroc"] = auroc(doubts[0].numpy(), doubts[1].numpy())
+    known["rejection"] = rejection(average.numpy(), truth)
+    if said.shape[1] > 1:
+        likeliest = average.argmax(-1)
+        own = said.gather(-1, likeliest.expand(*said.shape[:2], -1).unsqueeze(-1)).squeeze(-1).movedim(-1, 0).numpy()
+        for name, r_hat in (("r_hat_within", within_chains), ("r_hat_between", between_chains)):
+            known[name] = float(np.nanquantile(r_hat(own), 0.95))
+    return known
+
+
+def rejection(probabilities: np.ndarray, truth: np.ndarray) -> float:
+    """The area under the error of what is kept, as the least certain images are left to somebody else one by one."""
+    surest_first = np.argsort(-probabilities.max(-1), kind="stable")
+    wrong = (probabilities.argmax(-1) != truth)[surest_first]
+    return float((wrong.cumsum() / np.arange(1, len(wrong) + 1)).mean())
+
+
+# The table
+
+SCORES = {
+    "errors": (".1f", "errors"),
+    "log_loss": (".3f", "NLL"),
+    "brier": (".3f", "Brier"),
+    "calibration_error": (".3f", "calibration"),
+    "auroc": (".3f", "AUROC"),
+    "rejection": (".4f", "rejection"),
+    "r_hat_within": (".2f", "R-hat within"),
+    "r_hat_between": (".2f", "between"),
+}
+Tested = dict[str, tuple[Choice, list[dict[str, Any]]]]
+HEAD = f"""# Where does sampling pay?
+
+`python -m studies.sampling`: {GRADIENTS:,} mini-batch gradients for each system on the density of
+[a network with a known answer](../known_answer/README.md), spent as it likes; weighing, width s of the prior N(0,
+s²/fan-in) and the number of networks chosen by errors on validation images of two other labelled subsets. Means over
+labelled subsets: errors of 500 test images, negative log-likelihood, Brier score, calibration error, AUROC of the
+mutual information for inverted images and noise, the area under the error–rejection curve, and the split R-hat that
+95 % of the test images stay below.
+
+![Errors and negative log-likelihood of posteriors against those of ensembles](sampling.png)
+"""
+
+
+def interval(ours: list[float], theirs: list[float]) -> tuple[float, float, float]:
+    """The mean of ours ÷ the mean of theirs, and Student's interval of their mean difference on the same scale."""
+    apart, scale = np.array(ours) - np.array(theirs), mean(theirs)
+    number = len(apart)
+    half = stdtrit(number - 1, (1 + CONFIDENCE) / 2) * apart.std(ddof=1) / number**0.5 if number > 1 else np.inf
+    return 1 + apart.mean() / scale, 1 + (apart.mean() - half) / scale, 1 + (apart.mean() + half) / scale
+
+
+def best_ensemble(tested: Tested, score: str) -> str:
+    """The one that is best on the test images themselves, which no posterior is given."""
+    ensembles = [title for title in tested if "ensemble" in title]
+    return min(ensembles, key=lambda title: mean(run[score] for run in tested[title][1]))
+
+
+def against(tested: Tested, system: System, score: str) -> tuple[float, float, float]:
+    """A posterior against the best ensemble."""
+    ours, theirs = ([run[score] for run in tested[title][1]] for title in (system, best_ensemble(tested, score)))
+    return interval(ours, theirs)
+
+
+def verdict(found: tuple[float, float, float]) -> str:
+    """Better, worse or not told apart."""
+    ratio, low, high = found
+    word = "better" if high < 1 else "worse" if low > 1 else "not told apart"
+    return f"{ratio:.2f} ({low:.2f} to {high:.2f}): {word}"
+
+
+def formatted(cells: dict[str, Tested]) -> str:
+    """Verdicts, then every score."""
+    names = [f"{system}, {SCORES[score][1]}" for system in POSTERIORS for score in ("errors", "log_loss")]
+    lines = ["", "Posterior ÷ the ensemble that is best on the test images:", ""]
+    lines += [f"| cell | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
+    for name, tested in cells.items():
+        found = [verdict(against(tested, system, score)) for system in POSTERIORS for score in ("errors", "log_loss")]
+        lines.append(f"| {name} | {' | '.join(found)} |")
+    for name, tested in cells.items():
+        cell = CELLS[name]
+        lines += ["", f"## {name[0].upper()}{name[1:]}", "", f"{len(cell.subsets)} labelled subsets, {cell.kind}.", ""]
+        lines.append(f"| | weighing | s | networks | {' | '.join(title for _, title in SCORES.values())} |")
+        lines.append("|---" * (4 + len(SCORES)) + "|")
+        for title, (choice, runs) in tested.items():
+            cells_of = [format(mean(run[each] for run in runs), style) if each in runs[0] else ""
+                        for each, (style, _) in SCORES.items()]  # fmt: skip
+            width = "flat" if choice.width is None else f"{choice.width:g}"
+            lines.append(f"| {title} | {choice.weighing} | {width} | {choice.members} | {' | '.join(cells_of)} |")
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def draw(cells: dict[str, Tested], path: Path) -> None:
+    """Ratios with their intervals, a row a cell."""
+    from matplotlib.figure import Figure  # takes a second to import
+
+    figure = Figure((8.0, 1.2 + 0.45 * len(cells)), layout="constrained")
+    for axes, (score, title) in zip(
+        figure.subplots(1, 2, sharey=True), (("errors", "errors"), ("log_loss", "negative log-likelihood")), strict=True
+    ):
+        axes.axvline(1.0, color="0.6", lw=1, ls="--")
+        for system, colour, above in zip(POSTERIORS, ("#e69f00", "#0072b2"), (0.12, -0.12), strict=True):
+            for row, tested in enumerate(cells.values()):
+                ratio, low, high = against(tested, system, score)
+                label = f"posterior at {system}" if row == 0 else None
+                axes.plot((low, high), (row + above,) * 2, color=colour, lw=1.5)
+                axes.plot(ratio, row + above, "o", color=colour, ms=5, label=label)
+        axes.set(title=f"{title} ÷ the best ensemble's", xscale="log", ylim=(len(cells) - 0.5, -0.5))
+        axes.set_xticks((0.5, 0.7, 1, 1.5, 2, 3), ("0.5", "0.7", "1", "1.5", "2", "3"), minor=False)
+        axes.minorticks_off()
+        axes.title.set_fontsize(10)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_yticks(range(len(cells)), list(cells))
+    figure.axes[0].legend(frameon=False, fontsize=8)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=150)
+
+
+def compare(study: Study, names: list[str]) -> str:
+    """Choose and test in some of the cells; the table is of all whose runs are there."""
+    for name in names:
+        study.tested(name)
+        cells = {each: study.tested(each) for each in CELLS if each in names or study.ended(each)}
+        draw(cells, study.results / "sampling.png")
+        write_text(study.results / "README.md", formatted(cells))
+    return (study.results / "README.md").read_text()
+
+
+def main(words: list[str]) -> str:
+    """Compare in the cells of the command line, or in all."""
+    environment.use("cpu", 1)
+    names = [word for word in words if word != "--smallest"]
+    if unknown := [name for name in names if name not in CELLS]:
+        raise BayesganError(f"'{unknown[0]}' is none of {', '.join(CELLS)}.")
+    if "--smallest" not in words:
+        return compare(Study(), names or list(CELLS))
+    with tempfile.TemporaryDirectory() as folder:
+        tiny = Study(Path(folder), game=10, gradients=160, weighings=("raised-labels",), widths=(1.0,))
+        return compare(tiny, ["convolutional 50"])
+
+
+if __name__ == "__main__":
+    print(main(sys.argv[1:]))
