@@ -102,7 +102,7 @@ FOR_IMAGE_SETS: dict[PresetName, dict[ImageSetName, Values]] = {
             "burn_in": 900,
             "thin": 10,
         },
-        "svhn": COLOUR | {"labels_first": 0.1, "iterations": 3_000, "burn_in": 2_700, "thin": 30},
+        "svhn": COLOUR | {"labels_first": 0.1, "iterations": 4_000, "burn_in": 3_600, "thin": 40},
         "cifar10": COLOUR | {"flip": True, "balance": 1.0, "iterations": 4_000, "burn_in": 3_600, "thin": 40},
         "celeba": COLOUR | {"flip": True, "iterations": 1_000, "burn_in": 900, "thin": 10},
     },
