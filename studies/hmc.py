@@ -19,7 +19,7 @@ from torch import Tensor
 
 LogDensity = Callable[[Tensor], Tensor]  # from (chains, d) to (chains,)
 
-STEPS = (40, 60)  # leapfrog steps of an iteration, at least and at most
+STEPS = (40, 60)  # leapfrog steps of an iteration, at least and at most, by default
 ACCEPTANCE = 0.8  # wanted, while the step is found
 FIRST_STEP = 0.01
 SPREAD = 0.1  # of the step from iteration to iteration, so that no orbit closes
@@ -34,7 +34,9 @@ class Found:
     step: float
 
 
-def hmc(log_density: LogDensity, start: Tensor, warm_up: int, draws: int, seed: int = 0) -> Found:
+def hmc(
+    log_density: LogDensity, start: Tensor, warm_up: int, draws: int, seed: int = 0, steps: tuple[int, int] = STEPS
+) -> Found:
     """So many draws of each chain of ``start`` (chains, d), after a warm-up that finds the step."""
     rng = torch.Generator().manual_seed(seed)
     theta = start.clone()
@@ -42,7 +44,7 @@ def hmc(log_density: LogDensity, start: Tensor, warm_up: int, draws: int, seed: 
     step, kept, accepted = FIRST_STEP, [], 0.0
     for iteration in range(warm_up + draws):
         own_step = step * (1.0 + SPREAD * (2.0 * float(torch.rand(1, generator=rng)) - 1.0))
-        number = int(torch.randint(STEPS[0], STEPS[1] + 1, (1,), generator=rng))
+        number = int(torch.randint(steps[0], steps[1] + 1, (1,), generator=rng))
         momentum = torch.randn(theta.shape, generator=rng, dtype=theta.dtype)
         energy = momentum.double().square().sum(1) / 2 - height
         place, force = theta, slope

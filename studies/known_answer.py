@@ -36,7 +36,7 @@ from bayesgan.sampler.gan import BayesianGAN
 from bayesgan.sampler.minibatches import Labels
 from bayesgan.settings.names import Weighing
 from bayesgan.settings.settings import Settings
-from studies.hmc import LogDensity, hmc
+from studies.hmc import STEPS, LogDensity, hmc
 
 RESULTS = Path(__file__).parents[1] / "results" / "known_answer"
 LABELS, SUBSET, SEED = 50, 0, 0
@@ -61,10 +61,11 @@ class Effort:
     thin: int = 50  # of which every so many is collected
     warm_up: int = 150  # iterations of HMC
     draws: int = 200
+    leapfrog: tuple[int, int] = STEPS
     descent: int = 600  # full-batch iterations of an ensemble's Adam
 
 
-SMALLEST = Effort(game=10, sampling=40, thin=10, warm_up=1, draws=4, descent=4)
+SMALLEST = Effort(game=10, sampling=120, thin=10, warm_up=1, draws=8, leapfrog=(2, 3), descent=4)
 
 
 def digits() -> tuple[Images, Labels, Tensor]:
@@ -224,7 +225,7 @@ def compare(kind: Kind, weighing: Weighing, width: float, effort: Effort) -> dic
     initial = gan.discriminator.initial(MEMBERS, rng) / scale
     clock = time.monotonic()
     settled = descended(log_posterior, initial[:CHAINS], max(1, effort.descent // 4))
-    oracle = hmc(log_posterior, settled, effort.warm_up, effort.draws, SEED)
+    oracle = hmc(log_posterior, settled, effort.warm_up, effort.draws, SEED, effort.leapfrog)
     found["HMC"] = torch.stack([predicted(kind, each * scale, test) for each in oracle.draws], 0)
     seconds["HMC"] = time.monotonic() - clock
     for name, density in (("MAP ensemble", log_posterior), ("flat ensemble", lambda each: likelihood(each * scale))):

@@ -225,6 +225,9 @@ deviations of their 10,000 reference draws ([data](../../studies/references/READ
 - *deviations*: how far off the standard deviations of the parameters are, from the lowest to the highest;
 - *predicted*: the same, as the closed form says for a Gaussian with the curvature at the mean, coordinate by
   coordinate. Wide directions are hardly widened, and parameters mostly vary along those;
+- *mass*: that of `sample_density`'s warm-up, or one;
+- *points*: of a mini-batch; mini-batches are sampled in units of the least-squares fit, where the posterior is about
+  N(0, I) and both masses do much the same;
 - *temperature*: the kinetic one, 1 for exact gradients of a Gaussian;
 - *thin*: iterations between two draws;
 - *seconds*: of one processor.

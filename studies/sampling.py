@@ -5,10 +5,11 @@ python -m studies.sampling CELL…           some of the cells: 'clean 50', 'wro
 python -m studies.sampling --smallest      to see that it runs: a few iterations, nothing kept
 
 The density is that of :mod:`studies.known_answer`: Eq. 4 on digits for a small network, before a committee of generated
-images. All systems take ``GRADIENTS`` mini-batch gradients on it and spend them as they like: on eight long chains or
-on more and shorter descents, whose last weights count. What each likes, the weighing of Eq. 4 and the width of its
-prior are chosen by errors on validation images of the labelled subsets 100 and 101; test images of ten other subsets
-then say who is better, in pairs. Writes results/sampling/; stopped and started again, it goes on, and several processes
+images. All systems take ``GRADIENTS`` mini-batch gradients on it: posteriors on eight chains, of whose last three
+quarters 120 draws count, ensembles on eight long or 32 short descents to a rate of 0, whose last weights count. The
+weighing of Eq. 4, the width of the prior, and then the step and the number of descents are chosen by errors on
+validation images of the labelled subsets 100 and 101; test images of ten other subsets then say who is better, in
+pairs. Writes results/sampling/; stopped and started again, it goes on, and several processes
 may share the cells.
 """
 
@@ -83,7 +84,8 @@ class Choice(NamedTuple):
 
     weighing: Weighing
     width: float | None  # s of the prior N(0, s²/fan-in); None: flat
-    members: int  # that share the gradients
+    members: int = CHAINS  # that share the gradients
+    step: float = 1e-3  # of a posterior, in units of the prior's variance; of an ensemble, a tenth of Adam's first rate
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,16 @@ class Study:
     weighings: tuple[Weighing, ...] = ("raised-labels", "lowered-game", "printed")
     widths: tuple[float, ...] = (1.0, 2.0, 3.0, 6.0)
 
-    def choices(self, system: System) -> Iterator[Choice]:
-        """All that a system may choose."""
+    def densities(self, system: System) -> Iterator[Choice]:
+        """What a system may choose first."""
         widths = (None,) if system == "flat ensemble" else self.widths
+        return (Choice(*each) for each in product(self.weighings, widths))
+
+    def ways(self, system: System, density: Choice) -> Iterator[Choice]:
+        """How it may then spend its gradients."""
         members = (CHAINS, 4 * CHAINS) if TEMPERATURES[system] == 0 else (CHAINS,)
-        return (Choice(*each) for each in product(self.weighings, widths, members))
+        steps = (density.step, density.step / 4) if TEMPERATURES[system] == 0 else (density.step, 4 * density.step)
+        return (density._replace(members=number, step=step) for number, step in product(members, steps))
 
     def record(self, key: str) -> dict[str, Any] | None:
         """What was found before."""
@@ -118,10 +125,9 @@ class Study:
     def _path(self) -> Path:
         return self.results / "sampling.json"
 
-    def ended(self, name: str) -> bool:
-        """Whether a cell has been tested on all of its subsets."""
-        last = CELLS[name].subsets[-1]
-        return any(key.startswith(f"{name} |") and key.endswith(f"T = 1 | test {last}") for key in self._all())
+    def ended(self) -> list[str]:
+        """The cells that have been tested."""
+        return [name for name in CELLS if self.record(f"{name} | ended") is not None]
 
     def found(self, name: str, system: System, choice: Choice, subset: int, split: Split) -> dict[str, Any]:
         """The scores of a system on a labelled subset."""
@@ -140,7 +146,7 @@ class Study:
             runs = [self.found(name, system, choice, subset, "validation") for subset in CHOOSING]
             return mean(run["errors"] for run in runs), mean(run["log_loss"] for run in runs)
 
-        return min(self.choices(system), key=rank)
+        return min(self.ways(system, min(self.densities(system), key=rank)), key=rank)
 
     def tested(self, name: str) -> dict[str, tuple[Choice, list[dict[str, Any]]]]:
         """Every system with what it chose, and its scores on the test images of all subsets."""
@@ -149,11 +155,14 @@ class Study:
         }
         for system in ("MAP ensemble", "T = 0.1"):
             own = taken[system][1]
-            taken[system + OF_POSTERIOR] = system, taken["T = 1"][1]._replace(members=own.members)
-        return {
+            posterior = taken["T = 1"][1]
+            taken[system + OF_POSTERIOR] = system, own._replace(weighing=posterior.weighing, width=posterior.width)
+        found = {
             title: (choice, [self.found(name, system, choice, subset, "test") for subset in CELLS[name].subsets])
             for title, (system, choice) in taken.items()
         }
+        self.keep(f"{name} | ended", {})
+        return found
 
 
 @cache
@@ -202,6 +211,7 @@ def common(cell: Cell, members: int) -> dict[str, Any]:
         "generator_rate": 1e-3,
         "discriminator_rate": 1e-3,
         "epsilon": 1e-8,
+        "label_batch": cell.labels,
         "jitter": 1.0 if cell.changed else 0.0,
     }
 
@@ -216,10 +226,10 @@ def settings(cell: Cell, temperature: float, choice: Choice, gradients: int, siz
     }  # fmt: skip
     start = DRAWINGS
     if temperature == 0:
-        values |= {"dynamics": "adam", "schedule": "linear", "discriminator_rate": 1e-2}
+        values |= {"dynamics": "adam", "schedule": "linear", "discriminator_rate": 10 * choice.step}
         return Settings.of(**values, iterations=start + iterations, thin=iterations)
-    # γ = 1e-3: in the metric of the prior a step is 1e-3 of its variance.
-    values |= {"dynamics": "prior", "friction": 0.1, "step_ratio": 10.0, "schedule": "constant"}
+    # γ is the step in the metric of the prior: α times Adam's rate is 1e-4.
+    values |= {"dynamics": "prior", "friction": 0.1, "step_ratio": choice.step / 1e-4, "schedule": "constant"}
     return Settings.of(**values, iterations=start + iterations, thin=max(1, iterations // 160))
 
 
@@ -233,17 +243,19 @@ def trained(
     gan = BayesianGAN(chosen, *networks, train, subset, labels_of(cell, subset, split))
     gan.state.committee = committee(cell, subset, split, study.game)
     gan.state.iteration = chosen.length.burn_in  # nobody plays: the committee is there
-    kept = []
+    kept, kinetic = [], list[float]()
     while gan.state.iteration < chosen.length.iterations:
         gan.iterate()
         if gan.collects:
             kept.append(gan.state.discriminators.theta.clone())
+            kinetic += [each["kinetic"].mean().item() for each in gan.motion().values()]
     kept = kept[len(kept) // 4 :]
     test = torch.from_numpy(images.test)
     strange = torch.cat([255 - test, torch.randint(256, test.shape, generator=stream(0, "noise", test.device))])
     said = torch.stack([predictions(gan, theta, as_numbers(test)) for theta in kept], 1)  # (chains, draws, n, K)
     beside = torch.stack([predictions(gan, theta, as_numbers(strange.byte())) for theta in kept], 1)
-    return figures(said.double(), beside.double(), images.test_labels)
+    warmth = {"kinetic": float(np.median(kinetic))} if kinetic else {}
+    return figures(said.double(), beside.double(), images.test_labels) | warmth
 
 
 def predictions(gan: BayesianGAN, theta: Tensor, points: Tensor) -> Tensor:
@@ -286,6 +298,7 @@ SCORES = {
     "rejection": (".4f", "rejection"),
     "r_hat_within": (".2f", "R-hat within"),
     "r_hat_between": (".2f", "between"),
+    "kinetic": (".2f", "kinetic T"),
 }
 Tested = dict[str, tuple[Choice, list[dict[str, Any]]]]
 HEAD = f"""# Where does sampling pay?
@@ -294,8 +307,9 @@ HEAD = f"""# Where does sampling pay?
 [a network with a known answer](../known_answer/README.md), spent as it likes; weighing, width s of the prior N(0,
 s²/fan-in) and the number of networks chosen by errors on validation images of two other labelled subsets. Means over
 labelled subsets: errors of 500 test images, negative log-likelihood, Brier score, calibration error, AUROC of the
-mutual information for inverted images and noise, the area under the error–rejection curve, and the split R-hat that
-95 % of the test images stay below.
+mutual information for inverted images and noise, the area under the error–rejection curve, the split R-hat that
+95 % of the test images stay below, and the kinetic temperature, which gradient noise raises. Intervals are Student's,
+of the paired difference over labelled subsets on the same test images; three subsets make them wide.
 
 ![Errors and negative log-likelihood of posteriors against those of ensembles](sampling.png)
 """
@@ -339,13 +353,14 @@ def formatted(cells: dict[str, Tested]) -> str:
     for name, tested in cells.items():
         cell = CELLS[name]
         lines += ["", f"## {name[0].upper()}{name[1:]}", "", f"{len(cell.subsets)} labelled subsets, {cell.kind}.", ""]
-        lines.append(f"| | weighing | s | networks | {' | '.join(title for _, title in SCORES.values())} |")
-        lines.append("|---" * (4 + len(SCORES)) + "|")
+        lines.append(f"| | weighing | s | networks | step | {' | '.join(title for _, title in SCORES.values())} |")
+        lines.append("|---" * (5 + len(SCORES)) + "|")
         for title, (choice, runs) in tested.items():
             cells_of = [format(mean(run[each] for run in runs), style) if each in runs[0] else ""
                         for each, (style, _) in SCORES.items()]  # fmt: skip
             width = "flat" if choice.width is None else f"{choice.width:g}"
-            lines.append(f"| {title} | {choice.weighing} | {width} | {choice.members} | {' | '.join(cells_of)} |")
+            own = f"{choice.weighing} | {width} | {choice.members} | {choice.step:g}"
+            lines.append(f"| {title} | {own} | {' | '.join(cells_of)} |")
     return HEAD + "\n".join(lines) + "\n"
 
 
@@ -379,7 +394,7 @@ def compare(study: Study, names: list[str]) -> str:
     """Choose and test in some of the cells; the table is of all whose runs are there."""
     for name in names:
         study.tested(name)
-        cells = {each: study.tested(each) for each in CELLS if each in names or study.ended(each)}
+        cells = {each: study.tested(each) for each in study.ended()}
         draw(cells, study.results / "sampling.png")
         write_text(study.results / "README.md", formatted(cells))
     return (study.results / "README.md").read_text()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayesgan.posterior.mixing import Mixing, mixing
+from bayesgan.posterior.mixing import Mixing, Spread, mixing
 from bayesgan.posterior.verdict import FEWEST, Figures, Kind, verdicts
 from tests.helpers.chains import autoregressive
 
@@ -27,6 +27,7 @@ GOOD = Figures(
 )
 APART = mixing(autoregressive(0.5) + np.array([-5.0, 0.0, 5.0])[:, None])
 WALK = mixing(np.cumsum(np.random.default_rng(0).normal(size=(200, 3, 100)), -1))
+FAR = replace(GOOD.mixing["predictions"], between=Spread(1.01, 1.4, 2.0))  # some disagree
 SHORT = mixing(autoregressive(0.9, (200, 3, 300)))  # of 3 × 300 × 0.1/1.9 = 47 independent draws
 STILL = mixing(np.ones((5, 3, 50)))
 
@@ -48,6 +49,9 @@ def seen(predictions: Mixing) -> Figures:
         (seen(SHORT), "short", "100 are enough"),
         (seen(WALK), "not mixing", "predictions of the discriminators do not come back"),
         (seen(STILL), "not mixing", "do not come back"),
+        (seen(FAR), "short", "still disagree on some predictions"),
+        (replace(seen(SHORT), chains=1), "short", "in one chain, for too short a time"),
+        (seen(replace(APART, alone=60.0)), "short", "ESS 60 of all chains"),
         (replace(GOOD, chains=1), "one chain", "sample several"),
         (replace(GOOD, draws=FEWEST - 1), "too few", f"{FEWEST - 1} of each chain"),
         (replace(GOOD, furthest=0.004), "frozen", "moved by 0.40% of their norm"),
@@ -93,6 +97,7 @@ def test_hot_is_more_than_the_temperature_even_where_gradient_noise_explains_it(
 
 def test_a_few_samples_tell_what_needs_no_more() -> None:
     assert said(replace(GOOD, draws=10, furthest=0.001))[0] == "frozen"
+    assert said(replace(GOOD, draws=5, furthest=0.001))[0] == "frozen"
     assert said(replace(GOOD, draws=2, furthest=0.001))[0] == "too few"  # they may be one iteration apart
     assert said(replace(GOOD, draws=2, norm_last=999.0))[0] == "running away"
 

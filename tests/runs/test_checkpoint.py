@@ -120,9 +120,13 @@ def test_an_iteration_beyond_the_run_is_refused(iteration: int, tmp_path: Path) 
         restore(path, fresh())
 
 
+@pytest.mark.parametrize("dynamics", ["frozen", "prior"])
 @pytest.mark.parametrize("iterations", [2, 5])
-def test_a_classifier_without_generators_goes_on_in_either_phase(iterations: int, tmp_path: Path) -> None:
-    first, second = (small_gan(generators=0, discriminators=2) for _ in range(2))
+def test_a_classifier_without_generators_goes_on_in_either_phase(
+    iterations: int, dynamics: str, tmp_path: Path
+) -> None:
+    values: dict[str, Any] = {"generators": 0, "discriminators": 2, "dynamics": dynamics, "generator_prior": None}
+    first, second = (small_gan(**values) for _ in range(2))
     for _ in range(iterations):
         first.iterate()
     write(tmp_path / "checkpoint.safetensors", first, SECONDS)

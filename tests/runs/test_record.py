@@ -106,8 +106,9 @@ def test_the_prior_of_earlier_runs_is_the_one_that_they_sampled(
 
 
 def test_labels_that_counted_as_they_do_in_no_balance_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BayesganError, match="was trained with the setting 'label_weight', which is no more"):
-        read_record(format_1(tmp_path, label_weight=5.0))
+    for weight in (5.0, [1.0]):
+        with pytest.raises(BayesganError, match="was trained with the setting 'label_weight', which is no more"):
+            read_record(format_1(tmp_path, label_weight=weight))
 
 
 def test_what_chains_together_label_has_another_name_now(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_each_term_is_as_warm_as_it_counts_little() -> None:
     ours = temperatures(Settings.of(weighing="raised-labels", temperature=0.1, game_weight=0.5), 1300, 50)
     assert ours == pytest.approx({"real": 0.2, "generated": 0.2, "labels": 0.1 / 26, "prior": 1.0})
     ours = temperatures(Settings.of(weighing="lowered-game", consensus=2.0), 1300, 50)
-    assert ours == pytest.approx({"real": 26.0, "generated": 26.0, "labels": 1.0, "consensus": 0.5, "prior": 1.0})
+    assert ours == pytest.approx({"real": 26.0, "generated": 26.0, "labels": 1.0, "consensus": 13.0, "prior": 1.0})
     printed = Settings.of(marginal="sum", generators=10, noise_batches=2)
     assert temperatures(printed, 1300, 50) == pytest.approx(
         dict.fromkeys(["real", "generated", "labels", "prior"], 0.05)

@@ -78,6 +78,50 @@ def test_generated_images_are_changed_as_real_ones_are() -> None:
         assert all(same) != changed
 
 
+@pytest.mark.parametrize("burn_in", range(10, 32))
+@pytest.mark.parametrize("size", [1, 20, 37])
+def test_all_of_it_is_drawn_however_short_the_burn_in(burn_in: int, size: int) -> None:
+    batches = small_gan(**STAGE | {"burn_in": burn_in}, committee=size).batches
+    assert sum(batches.committee_grows(iteration) for iteration in range(1, 41)) == size
+    assert sum(batches.committee_grows(iteration) for iteration in range(1, burn_in + 1)) == size
+
+
+def test_no_generator_draws_twice_before_all_have_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two images of three generators, each of which draws its own number."""
+    gan = small_gan(**STAGE, committee=20)
+    gan.state.iteration = 30
+    numbers = torch.arange(3.0)[:, None, None]
+    monkeypatch.setattr(gan, "generator", Numbered(numbers))
+    gan._grow_committee()
+    assert gan.state.committee is not None
+    assert gan.state.committee[:, 0].tolist() == [0.0, 1.0]
+
+
+class Numbered:
+    """Generators that draw the same image each."""
+
+    def __init__(self, values: torch.Tensor) -> None:
+        self.values = values
+
+    def drawn(self, theta: torch.Tensor, _: torch.Generator) -> torch.Tensor:
+        return theta
+
+    def __call__(self, _: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+        return self.values.expand(3, noise.shape[1], DIM)
+
+
+def test_in_the_stage_chains_see_points_of_their_own_and_generators_are_not_measured() -> None:
+    """With a consensus they share them before it."""
+    gan = small_gan(**STAGE, committee=25, consensus=1.0)
+    for _ in range(20):
+        gan.iterate()
+    assert len(gan.batches.for_discriminators(gan.state).indices.unique(dim=0)) == 1
+    for _ in range(15):
+        gan.iterate()
+    assert len(gan.batches.for_discriminators(gan.state).indices.unique(dim=0)) == 3
+    assert list(gan.gradient_noise()) == ["discriminators"]
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [

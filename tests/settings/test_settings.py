@@ -83,3 +83,9 @@ def test_only_a_game_of_probabilities_tells_what_is_generated() -> None:
     assert Settings().tells_fake
     assert not Settings.of(game="wasserstein").tells_fake
     assert not Settings.of(generators=0).tells_fake
+
+
+def test_a_prior_counts_once_in_each_term_of_algorithm_1() -> None:
+    printed = Settings.of(marginal="sum", generators=10, discriminators=3, noise_batches=2)
+    assert (printed.prior_terms("generators"), printed.prior_terms("discriminators")) == (6, 20)
+    assert Settings.of(generators=10, noise_batches=2).prior_terms("discriminators") == 1

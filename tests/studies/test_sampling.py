@@ -62,10 +62,18 @@ def test_the_smallest_form_has_rows_for_everybody() -> None:
         assert f"\n| {title} |" in table
 
 
+def test_a_table_is_of_all_cells_that_have_ended(tmp_path: Path) -> None:
+    study = Study(tmp_path)
+    for name in ("clean 50", "clean 20"):
+        study.keep(f"{name} | ended", {})
+    study.keep("wrong 20 % | T = 1 | printed 1.0 8 0.001 | test 9", {"errors": 7})
+    assert study.ended() == ["clean 20", "clean 50"]
+
+
 def test_what_is_known_is_not_computed_again(tmp_path: Path) -> None:
     study = Study(tmp_path)
     choice = Choice("printed", 1.0, 8)
-    study.keep("clean 20 | T = 1 | printed 1.0 8 | test 0", {"errors": 7})
+    study.keep("clean 20 | T = 1 | printed 1.0 8 0.001 | test 0", {"errors": 7})
     assert study.found("clean 20", "T = 1", choice, 0, "test") == {"errors": 7}
 
 

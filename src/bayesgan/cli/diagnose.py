@@ -72,7 +72,7 @@ def _mixing(found: "Diagnosis") -> Table:
     """How they mix, a row for each quantity of a side."""
     table = Table(box=None, pad_edge=False)
     table.add_column("")
-    for name in ("R-hat within", "90 %", "between", "90 %", "ESS bulk", "tail", "each alone"):
+    for name in ("R-hat within", "95 %", "between", "95 %", "ESS bulk", "tail", "each alone"):
         table.add_column(name, justify="right")
     for side, of in found.sides.items():
         for name, each in of.mixing.items():

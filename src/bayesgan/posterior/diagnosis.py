@@ -100,6 +100,7 @@ def _followed(
     """Follow the chains of one side through their samples, of which one is in memory at a time."""
     first = load(iterations[0], side)[0]
     precision = population.precision(settings.prior.variance(side), settings.prior.prior_scale, first)
+    terms = settings.prior_terms(side)
     rng = stream(0, "projections", torch.device("cpu"))
     directions = torch.randn(population.weights, PROJECTIONS, generator=rng).to(first)
     norms, distances, projections, priors, said = [], [], [], [], []
@@ -143,7 +144,7 @@ def _followed(
         norm_first=float(norm[:, 0].mean()),
         norm_last=float(norm[:, -1].mean()),
         trend=_trend(norm),
-        radius=None if precision is None else float(precision.reciprocal().sum().sqrt()),
+        radius=None if precision is None else float((precision * terms).reciprocal().sum().sqrt()),
         tells=tells,
         kinetic=float(np.nanmedian(kinetic)) if kinetic.size else None,
         configurational=float(late.mean()) if late.size else None,

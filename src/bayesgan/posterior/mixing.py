@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 LEAST_DRAWS = 8  # of a chain: of fewer there are no figures
-HIGH = 0.9  # of the quantities: the worst of hundreds is bad by chance
+HIGH = 0.95  # of the quantities: the worst of hundreds is bad by chance
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Spread:
     """A figure over quantities: NaN where nothing varies."""
 
     median: float
-    high: float  # that nine in ten stay below
+    high: float  # that 95 % stay below
     worst: float
 
 

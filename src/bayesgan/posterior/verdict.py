@@ -42,6 +42,7 @@ TREND = (
     0.8  # of the variance of a norm's ranks that their order explains; of a random walk it is below a half on average
 )
 GROWTH = 0.01  # share of the norm that it then changes by, at least: as for FROZEN
+A_FEW = 3  # draws that span a way: two may be one iteration apart
 FEWEST = 40  # draws of a chain: R-hat of halves of 20 that are white noise is below 1.1 nine times in ten
 R_HAT = 1.1  # Gelman and Rubin's; 1.01 (Vehtari et al. 2021) asks for hundreds of draws of each chain
 ENOUGH = 100  # effective draws: an average is then known to a tenth of the posterior's spread
@@ -133,14 +134,14 @@ def _grave(side: Side, of: Figures, temperature: float) -> Iterator[Verdict]:
             f"too few samples to tell: {of.draws} of each chain, and it takes {FEWEST}; lower thin, or sample for "
             "longer.",
         )
-    if of.draws < LEAST_DRAWS:
-        return
-    if of.furthest < FROZEN:
+    if of.draws >= A_FEW and of.furthest < FROZEN:
         yield Verdict(
             "frozen",
             f"a frozen ensemble: the {side} moved by {of.furthest:.2%} of their norm; sample for longer, with a larger "
             f"step_ratio, or at a higher temperature than {temperature:g}.",
         )
+    if of.draws < LEAST_DRAWS:
+        return
     if of.trend > TREND and abs(of.norm_last / of.norm_first - 1) > GROWTH:
         towards = "grow" if of.norm_last > of.norm_first else "shrink"
         yield Verdict(
@@ -176,15 +177,26 @@ def _good(side: Side, of: Figures) -> Verdict:
     seen, found = of.watched, of.mixing[of.watched]
     what = seen if seen == "predictions" else f"projections of the {side}"
     size = f"ESS {found.bulk:.0f} for {what}"
-    if of.chains == 1:
-        return Verdict("one chain", f"mixing in one chain: {size}; sample several, which may disagree.")
     disagree, between = found.between.high > R_HAT, f"R-hat {found.between.median:.2f} between them"
+    short = f"{ENOUGH} are enough; sample for longer."
+    if of.chains == 1:
+        if found.bulk < ENOUGH:
+            return Verdict("short", f"mixing in one chain, for too short a time: {size}, and {short}")
+        return Verdict("one chain", f"mixing in one chain: {size}; sample several, which may disagree.")
+    if disagree and found.alone < ENOUGH:
+        return Verdict("short", f"mixing, for too short a time: ESS {found.alone:.0f} of all chains, and {short}")
     if disagree and found.bulk < found.alone / 2:
         return Verdict(
             "modes",
             f"mixing within modes: ESS {found.alone:.0f} for {what}, chains disagree ({between}); each is a sample of "
             "its own mode, and more chains find more of them.",
         )
-    if disagree or found.bulk < ENOUGH:
-        return Verdict("short", f"mixing, for too short a time: {size}, and {ENOUGH} are enough; sample for longer.")
+    if disagree:
+        return Verdict(
+            "short",
+            f"mixing, but chains still disagree on some {seen} (R-hat up to {found.between.high:.2f} between them for "
+            f"95 %): {size}; sample for longer.",
+        )
+    if found.bulk < ENOUGH:
+        return Verdict("short", f"mixing, for too short a time: {size}, and {short}")
     return Verdict("reached", f"a posterior that was reached: {size}, chains agree ({between}).")

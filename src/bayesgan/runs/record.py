@@ -110,7 +110,7 @@ def _from_earlier(values: dict[str, Any], made: int, folder: Path) -> dict[str, 
         prior *= temperature or 1.0  # N(0, σ²) was sampled as N(0, T σ²)
     flat |= {"generator_prior": prior, "discriminator_prior": prior}
     label_weight = flat.pop("label_weight", 1.0)
-    if label_weight not in WEIGHING:
+    if not isinstance(label_weight, int | float | None) or label_weight not in WEIGHING:
         raise _no_more("label_weight", values, folder)
     flat["weighing"] = WEIGHING[label_weight]
     places = ImageSettings.places()

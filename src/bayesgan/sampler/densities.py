@@ -132,15 +132,18 @@ def temperatures(settings: Settings, size: int, labelled_size: int) -> dict[str,
     """
     populations, densities, temperature = settings.populations, settings.densities, settings.sampler.temperature
     game, label = weights_of(densities.weighing, size, labelled_size)
-    terms = 1
-    if populations.generators > 0 and densities.marginal == "sum":
-        terms = populations.group_sizes[0] * settings.batches.noise_batches
-    weights = {"real": game * densities.game_weight, "generated": game * densities.game_weight}
-    weights = weights if populations.generators > 0 else {}
-    weights |= {"labels": label} if labelled_size > 0 else {}
-    weights |= {"consensus": densities.consensus} if labelled_size > 0 and densities.consensus > 0 else {}
+    weights: dict[str, float] = {}
+    if populations.generators > 0:
+        weights |= {"real": game * densities.game_weight, "generated": game * densities.game_weight}
+    if labelled_size > 0:
+        weights["labels"] = label
+    if populations.committee is not None:  # its images stand for as many as there are data
+        weights["generated"] *= size / populations.committee
+    elif labelled_size > 0 and densities.consensus > 0:
+        weights["consensus"] = game * densities.consensus
+    terms = settings.prior_terms("discriminators")
     found = {name: temperature / (weight * terms) for name, weight in weights.items()}
-    return found | ({"prior": 1.0 / terms} if temperature > 0 else {"prior": 0.0})
+    return found | {"prior": 1.0 / terms if temperature > 0 else 0.0}
 
 
 def rescaled(log_likelihood: Tensor, data_size: float) -> Tensor:
@@ -221,7 +224,7 @@ def consensus_labels(average: Tensor, confidence: float = 0.0) -> Tensor:
     return powers / powers.sum(-1, keepdim=True) * (average.amax(-1, keepdim=True) >= confidence)
 
 
-def consensus_log_likelihood(logits: Tensor, labels: Tensor, data_size: int, weight: float) -> Tensor:
+def consensus_log_likelihood(logits: Tensor, labels: Tensor, data_size: float, weight: float) -> Tensor:
     r"""Unlabelled points with the labels q that all chains together give them, rescaled (A.1) and weighted.
 
     .. math:: w\,\frac{N}{n_d}\sum_i \sum_y q_i(y) \log p(y | x^{(i)}, \text{real}; \theta_d)

@@ -72,7 +72,7 @@ class BayesianGAN:
         self.gradients = Gradients(settings, self.generator, self.discriminator, size, labels, members)
         like = torch.empty(0, dtype=self.batches.dtype, device=data.device)
         self.update = {
-            side: Update(side, settings, size, members, self.gradients.precision(side, like)) for side in SIDES
+            side: Update(side, settings, size, members, self.gradients.counted_precision(side, like)) for side in SIDES
         }
         self.state = State(
             iteration=0,
@@ -130,7 +130,8 @@ class BayesianGAN:
             weights = self.generator.drawn(self.state.generators.theta, stream_of)
             with torch.no_grad():
                 drawn = self.generator(weights, members.own(noise, "generators"))
-            images = members.everyones(drawn, "generators").flatten(0, 1)[:number]
+            # One of each generator after another, so that all draw alike, whatever the number.
+            images = members.everyones(drawn, "generators").transpose(0, 1).flatten(0, 1)[:number]
             before = self.state.committee
             self.state.committee = images if before is None else torch.cat([before, images])
 
@@ -188,7 +189,8 @@ class BayesianGAN:
         # From a stream of their own, so that the run is not disturbed.
         state = replace(self.state, streams=dict.fromkeys(STREAMS, self.state.streams["diagnostics"]))
         ratios: dict[Side, dict[str, float]] = {}
-        for side in SIDES if self.settings.populations.generators > 0 else ("discriminators",):
+        still = self.settings.populations.generators == 0 or self.batches.stands(self.state.iteration)
+        for side in ("discriminators",) if still else SIDES:
             one, two = (self._gradient(side, state) for _ in range(2))
             ratios[side] = self._noise_ratio(side, one.values - two.values)
         return ratios

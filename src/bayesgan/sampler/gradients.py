@@ -188,7 +188,7 @@ class Gradients:
         if batch.consensus > 0:
             said = self._average(logits["real"]) if said is None else said
             labels = consensus_labels(balanced(said, state.given.to(said), densities.balance), densities.confidence)
-            agreement = consensus_log_likelihood(logits["real"], labels, self.size, batch.consensus)
+            agreement = consensus_log_likelihood(logits["real"], labels, self.size * self.game_counts, batch.consensus)
             log_p = log_p + agreement.view(prior.shape)
         if labelled is not None:
             counts = self.labelled_size * self.label_counts
@@ -217,6 +217,11 @@ class Gradients:
             prior, population = self.settings.prior, self.generator if side == "generators" else self.discriminator
             self._precisions[side] = population.precision(prior.variance(side), prior.prior_scale, like)
         return self._precisions[side]
+
+    def counted_precision(self, side: Side, like: Tensor) -> Tensor | None:
+        """The same as often as the prior counts in log p (``Settings.prior_terms``)."""
+        precision = self.precision(side, like)
+        return None if precision is None else precision * self.settings.prior_terms(side)
 
     @torch.no_grad()
     def _features(self, streams: Streams, weights_d: Tensor, real: Tensor) -> Tensor:

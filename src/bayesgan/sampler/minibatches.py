@@ -108,7 +108,7 @@ class MiniBatches:
         """Noise for the generators that are faced, and n_d points x with n_s labels for each that moves."""
         settings, streams = self.settings, state.streams
         moving = ALL if everybody else self.moving("discriminators", state.iteration)
-        indices = self.indices(streams, moving)
+        indices = self.indices(streams, moving, taught=not self.stands(state.iteration))
         if self.labels_alone(state.iteration):
             return DiscriminatorBatch(moving, indices, labelled=self.labelled(streams, moving))
         faced, noise, changes, plain = None, None, None, None
@@ -134,9 +134,9 @@ class MiniBatches:
         size, end = self.settings.populations.committee, self.settings.length.burn_in
         if size is None:
             return 0
-        times = [end - round(number * end / (2 * DRAWINGS)) for number in range(DRAWINGS)][::-1]
-        before = times.index(iteration) if iteration in times else DRAWINGS
-        return (before + 1) * size // DRAWINGS - before * size // DRAWINGS if before < DRAWINGS else 0
+        times = [end - round(number * end / (2 * DRAWINGS)) for number in range(DRAWINGS)]  # some coincide if few
+        before, after = (sum(time <= last for time in times) for last in (iteration - 1, iteration))
+        return after * size // DRAWINGS - before * size // DRAWINGS
 
     def _before_a_committee(self, state: State, moving: slice, indices: Tensor) -> DiscriminatorBatch:
         """Points of p(θ_d | X, D_s, θ_g) for a θ_g that stands still: nobody teaches anybody."""
@@ -196,13 +196,13 @@ class MiniBatches:
         )
         return self.members.own(drawn, "generators")
 
-    def indices(self, streams: Streams, chosen: Chosen = ALL, name: str = "data") -> Tensor:
+    def indices(self, streams: Streams, chosen: Chosen = ALL, name: str = "data", taught: bool = True) -> Tensor:
         """Of n_d points for each of the chosen discriminators on all ranks, independent: white gradient noise.
 
-        For a consensus all discriminators have the same ones.
+        Where a consensus teaches all discriminators have the same ones.
         """
         shape = (self.members.count("discriminators", chosen), self.settings.batches.real_batch)
-        if self.consensus > 0:
+        if self.consensus > 0 and taught:
             return self._integers(self.size, shape[1:], streams[name]).expand(shape)
         if self._subsets is None:
             return self._integers(self.size, shape, streams[name])

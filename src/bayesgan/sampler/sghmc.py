@@ -136,7 +136,7 @@ def hand_over(chains: Chains, dynamics: Dynamics, settings: Adam, precision: Ten
     With ``plain`` dynamics the mass is 1, with ``prior`` that of the prior, its ``precision`` for each data point.
     Without a burn-in there is nothing to hand over: the chains start at rest.
     """
-    if dynamics == "prior" and precision is not None:
+    if dynamics == "prior" and precision is not None and len(chains.theta) > 0:
         chains.preconditioner = (precision / settings.data_size).rsqrt().expand_as(chains.theta).contiguous()
     moved = chains.adam_steps > 0
     if not moved.any():

@@ -154,7 +154,7 @@ class Length(Group):
     labels_first: Share = 0.0  # of the burn-in, in which labels alone teach: no unlabelled points, no generators
     averaging: Decay = 0.0  # of each chain's moving average of weights: what teaches, and what Adam leaves; 0: none
     cycles: Count = 4  # of the cyclical schedule
-    silent: Share = 0.0  # of each cycle, at its start: chains look for another place without noise, and nothing is kept
+    silent: Decay = 0.0  # of each cycle, at its start: chains look for another place without noise, and nothing is kept
 
     @property
     def collected(self) -> Sequence[int]:
@@ -260,6 +260,13 @@ class Settings(Group):
         """
         return self.sampler.temperature or 1.0
 
+    def prior_terms(self, side: Side) -> int:
+        """How often the prior counts in log p: once in each of the terms that Algorithm 1 sums, else once."""
+        if self.densities.marginal != "sum" or self.populations.generators == 0:
+            return 1
+        generators, discriminators = self.populations.group_sizes
+        return self.batches.noise_batches * (discriminators if side == "generators" else generators)
+
     @property
     def needs_samples(self) -> bool:
         """Whether the run is good for nothing without a collected sample."""
@@ -304,7 +311,7 @@ class Settings(Group):
             raise BayesganError("Without noise nothing can be too warm: leave out heating, or raise the temperature.")
         if sampler.dynamics == "adam" and sampler.temperature > 0:
             raise BayesganError("Dynamics 'adam' have no noise: set the temperature to 0 or choose dynamics 'frozen'.")
-        priors = [self.prior.variance(side) for side in SIDES]
+        priors = [self.prior.variance(side) for side in SIDES if populations.chains(side) > 0]
         if populations.family == "mean-field" and None in priors:
             raise BayesganError("Gaussians over weights need a prior: set generator_prior and discriminator_prior.")
         if sampler.dynamics == "prior" and None in priors:
