@@ -1,6 +1,7 @@
 """What teaches? The network, its normalisation, changed images, a teacher, the game: each part alone and all together.
 
 python -m studies.what_teaches [ARCHIVE] [SET…]     SET: digits, mnist, svhn, signs (ARCHIVE: see studies/signs.py)
+python -m studies.what_teaches SET… --bfloat16       three fifths of the time, where the processor has it
 python -m studies.what_teaches digits --smallest    to see that it runs: a few iterations, nothing kept
 
 Validation images and labelled subsets from 100 on: digits 50 labels and ten subsets, MNIST 100 labels and one, SVHN
@@ -30,7 +31,7 @@ from bayesgan.settings.methods import METHOD_VALUES, Values
 from bayesgan.settings.names import Method
 from bayesgan.settings.settings import ImageSettings
 from studies import signs
-from studies.smallest import TINY
+from studies.smallest import LOW, TINY
 
 RESULTS = Path(__file__).parents[1] / "results" / "what_teaches"
 RUNS = Path("what_teaches")
@@ -97,7 +98,7 @@ class Part:
 PARTS = {
     "digits": Part(50, tuple(range(100, 110)), length(600), length(1500)),
     "mnist": Part(100, (100,), length(300), length(450)),
-    "svhn": Part(1000, (100, 101), length(300), length(450), details=False),
+    "svhn": Part(1000, (100, 101), length(200), length(300), details=False),
     "signs": Part(signs.LABELS, (100, 101), length(200), length(300), details=False),
 }
 
@@ -109,7 +110,7 @@ class Study:
     results: Path = RESULTS
     runs: Path = RUNS
     archive: Path | None = None
-    tiny: Values | None = None
+    extra: Values | None = None
 
     def settings(self, name: str, case: str) -> tuple[Method, ImageSettings]:
         """Every number of the runs of a case."""
@@ -121,7 +122,7 @@ class Study:
         """The method of a case, and what it changes of the preset."""
         method, values = CASES[case]
         part = PARTS[name]
-        settings = (part.longer if values.get("longer") else part.usual) | values | (self.tiny or {})
+        settings = (part.longer if values.get("longer") else part.usual) | values | (self.extra or {})
         settings.pop("longer", None)
         own = METHOD_VALUES[method] if method in ("discriminative", "plain") else {}
         lengths = ("burn_in", "thin") if method == "supervised" else ()  # follow from the iterations
@@ -229,7 +230,7 @@ def main(words: list[str]) -> str:
     archive = next((Path(word) for word in words if word.endswith(".zip")), None)
     names = [word for word in words if word in PARTS] or [name for name in PARTS if archive or name != "signs"]
     if "--smallest" not in words:
-        return compare(Study(archive=archive), names, list(CASES))
+        return compare(Study(archive=archive, extra=LOW if "--bfloat16" in words else None), names, list(CASES))
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         return compare(Study(place / "results", place / "runs", archive, TINY), names, list(CASES)[:3], most=2)

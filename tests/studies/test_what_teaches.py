@@ -24,7 +24,7 @@ def test_every_case_is_a_run_that_can_be_made(name: str) -> None:
 
 def test_a_case_that_changes_nothing_is_left_out(tmp_path: Path) -> None:
     """The preset of digits has no brightness."""
-    study = Study(tmp_path / "results", tmp_path / "runs", tiny=TINY)
+    study = Study(tmp_path / "results", tmp_path / "runs", extra=TINY)
     what_teaches.compare(study, ["digits"], [ALL, "without brightness and contrast", "β₁ = 0.5"], most=1)
     assert {path.parent.parent.name for path in (tmp_path / "runs").rglob("summary.json")} == {"all-together", "0-5"}
     table = (tmp_path / "results" / "README.md").read_text()
