@@ -288,7 +288,7 @@ def main(words: list[str]) -> str:
         cases.append(compare(*case, Effort()))
         write_text(RESULTS / "known_answer.json", json.dumps(cases, indent=1) + "\n")
         write_text(RESULTS / "README.md", formatted(cases))
-        print(formatted(cases[-1:]).splitlines()[-5:], sep="\n", flush=True)
+        print(*formatted(cases[-1:]).splitlines()[-5:], sep="\n", flush=True)
     return formatted(cases)
 
 

@@ -336,3 +336,49 @@ def test_generated_points_do_not_disturb_the_chains() -> None:
     noise = torch.randn(3, 7, NOISE_DIM, dtype=torch.double, generator=torch.Generator().manual_seed(1))
     for chain in range(3):
         torch.testing.assert_close(points[chain], forward(watched.state.generators.theta[chain], noise[chain], 2, DIM))
+
+
+def test_steepness_is_the_largest_eigenvalue_of_the_hessian_in_the_metric_of_the_mass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On one mini-batch, by differences of coordinates. The power method comes from below, and meets kinks."""
+    gan = small_gan(generators=2, discriminators=2, dynamics="frozen", burn_in=6, iterations=20)
+    for _ in range(8):
+        gan.iterate()
+    batch = gan.batches.for_discriminators(gan.state, everybody=True)
+    monkeypatch.setattr(gan.batches, "for_discriminators", lambda *_, **__: batch)
+    found = gan._steepness("discriminators")
+    assert batch.noise is not None
+    streams, chains = gan.state.streams, gan.state.discriminators
+    facing = gan.gradients._facing(gan.gradients.generated(streams, gan.state.generators.theta, batch.noise), 2)
+
+    def slope(flat: Tensor) -> Tensor:
+        theta = flat.view_as(chains.theta).clone().requires_grad_()
+        log_p = gan.gradients.log_p_of_discriminators(gan.state, theta, facing.detach(), batch)[0].posterior.sum()
+        return torch.autograd.grad(log_p, theta)[0].flatten()
+
+    assert chains.preconditioner is not None
+    scale, at = chains.preconditioner.flatten(), chains.theta.flatten()
+    steps = 1e-6 * torch.eye(len(at), dtype=at.dtype)
+    hessian = torch.stack([slope(at + step) - slope(at - step) for step in steps]) / 2e-6
+    eigenvalues = torch.linalg.eigvalsh(scale[:, None] * (hessian + hessian.T) / 2 * scale)
+    exact = float(eigenvalues.abs().max()) * gan.update["discriminators"].step_size(gan.state)
+    assert 0.8 * exact < found < 1.1 * exact
+
+
+def test_steps_that_are_too_long_for_the_density_become_short_enough_and_stay_so() -> None:
+    """A thousand times what is stable; looked at four times in the first tenth, and never again."""
+    values: dict[str, Any] = {"generators": 2, "discriminators": 2, "dynamics": "prior", "schedule": "constant"}
+    values |= {"burn_in": 10, "iterations": 210, "friction": 0.1, "committee": 12, "step_ratio": 1e5}
+    gan, paces = small_gan(**values, heating=1e6), list[float]()
+    for _ in range(210):
+        gan.iterate()
+        pace = gan.state.discriminators.pace
+        paces.append(1.0 if pace is None else float(pace[0]))
+    changes = [iteration + 1 for iteration in range(1, 210) if paces[iteration] != paces[iteration - 1]]
+    assert changes[0] == 11
+    assert set(changes) <= {11, 13, 17, 31}
+    assert paces[-1] < 0.1
+    free = small_gan(**values)
+    with pytest.raises(BayesganError, match="no longer finite"):
+        [free.iterate() for _ in range(210)]

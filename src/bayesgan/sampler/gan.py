@@ -1,6 +1,7 @@
 """Algorithm 1 of the paper: the iteration that moves both populations, and what is collected."""
 
 from dataclasses import replace
+from functools import cached_property
 from statistics import fmean
 
 import torch
@@ -25,6 +26,9 @@ STREAMS = (
     *("evaluation", "diagnostics", "committee"),
 )
 PAIRS = 20  # of gradients at the same weights, whose differences say how noisy they are
+LOOKS = (0.0, 0.01, 0.03, 0.1)  # of the sampling, after which steps may still become shorter
+POWERS = 20  # iterations of the power method
+NEARBY = 1e-3  # of the norm of the weights: between two gradients whose difference is a Hessian's product
 NEWS = 0.01  # share of a mini-batch in the moving average of what a consensus gives
 
 Sample = dict[str, Tensor]  # generators, discriminators, and the statistics of each, a row for each chain
@@ -86,11 +90,10 @@ class BayesianGAN:
     def iterate(self) -> dict[Side, LogDensities]:
         """One iteration of Algorithm 1; the log densities of the chains that moved, before they did."""
         state, found = self.state, dict[Side, LogDensities]()
-        handed_over = state.iteration == self.settings.length.burn_in
-        if handed_over:
+        if state.iteration == self.settings.length.burn_in:
             self._hand_over()  # Section 3: Adam first, then SGHMC
         state.iteration += 1
-        if handed_over and self.settings.sampler.heating is not None:
+        if self.settings.sampler.heating is not None and state.iteration in self._looks:
             self._calm_down()
 
         stand = self.batches.labels_alone(state.iteration) or self.batches.stands(state.iteration)
@@ -186,14 +189,17 @@ class BayesianGAN:
 
     def gradient_noise(self) -> dict[Side, dict[str, float]]:
         """β̂/α of both populations, the mean and the largest over weights (sghmc.gradient_noise_over_friction)."""
-        # From a stream of their own, so that the run is not disturbed.
-        state = replace(self.state, streams=dict.fromkeys(STREAMS, self.state.streams["diagnostics"]))
+        state = self._aside()
         ratios: dict[Side, dict[str, float]] = {}
         still = self.settings.populations.generators == 0 or self.batches.stands(self.state.iteration)
         for side in ("discriminators",) if still else SIDES:
             one, two = (self._gradient(side, state) for _ in range(2))
             ratios[side] = self._noise_ratio(side, one.values - two.values)
         return ratios
+
+    def _aside(self) -> State:
+        """The state with all draws from a stream of their own, so that the run is not disturbed."""
+        return replace(self.state, streams=dict.fromkeys(STREAMS, self.state.streams["diagnostics"]))
 
     def motion(self) -> dict[Side, dict[str, Tensor]]:
         """What the last step of every chain was like, on all ranks (update.Motion), and the norm of its weights.
@@ -249,11 +255,41 @@ class BayesianGAN:
         for side in SIDES:
             self.update[side].hand_over(self.state)
 
+    @cached_property
+    def _looks(self) -> set[int]:
+        """The iterations at which steps may become shorter: the first of the sampling, and some soon after."""
+        length = self.settings.length
+        return {length.burn_in + 1 + round(share * (length.iterations - length.burn_in)) for share in LOOKS}
+
     def _calm_down(self) -> None:
-        """Measure how noisy gradients are, and shorten steps for which they are too noisy."""
+        """Measure how noisy and how steep it is, and shorten steps for which it is too much."""
         measured = [self.gradient_noise() for _ in range(PAIRS)]
         for side in measured[0]:
-            self.update[side].calm_down(self.state, fmean(each[side]["mean"] for each in measured))
+            noise, steepness = fmean(each[side]["mean"] for each in measured), self._steepness(side)
+            self.update[side].calm_down(self.state, noise, steepness)
+
+    def _steepness(self, side: Side) -> float:
+        r"""ηλ with λ the largest curvature of :math:`-\log p` that a mini-batch has, in the metric of the mass.
+
+        By the power method; the Hessian times a direction is a difference of gradients at the same mini-batch.
+        """
+        state = self._aside()
+        chains, batches = state.of(side), self.batches
+        batch = (batches.for_generators if side == "generators" else batches.for_discriminators)(state, everybody=True)
+        of_side = self.gradients.of_generators if side == "generators" else self.gradients.of_discriminators
+        rng = state.streams["diagnostics"]
+        direction = torch.randn(chains.theta.shape, generator=rng, device=rng.device, dtype=chains.theta.dtype)
+        scale = torch.ones_like(direction) if chains.preconditioner is None else chains.preconditioner
+        length = direction.norm(dim=1)
+        for _ in range(POWERS):
+            shift = scale * direction
+            small = NEARBY * chains.theta.norm(dim=1, keepdim=True) / shift.norm(dim=1, keepdim=True)
+            two = (replace(chains, theta=chains.theta + sign * small * shift) for sign in (1.0, -1.0))
+            high, low = (of_side(replace(state, **{side: each}), batch).values for each in two)  # type: ignore[arg-type]
+            direction = (high - low) * scale / (2.0 * small)
+            length = direction.norm(dim=1)
+            direction = direction / length.unsqueeze(1).clamp_min(1e-30)
+        return float(self.members.everyones(length, side).max()) * self.update[side].step_size(self.state)
 
     def _stop_if_diverged(self) -> None:
         """Name the first chain whose weights are no longer finite numbers."""

@@ -14,6 +14,8 @@ from bayesgan.sampler.state import State
 from bayesgan.settings.names import Side
 from bayesgan.settings.settings import Settings
 
+STEEP = 0.25  # of the largest step that is stable: it widens the steepest direction's variance by a third
+
 
 class Motion(NamedTuple):
     """What the last step of each chain was like, (chains,); NaN of a chain that did not move."""
@@ -93,17 +95,21 @@ class Update:
         eta = sghmc.step_size(sampler.schedule, self.gamma, self.size, seen, progress, cycles)
         return eta if pace is None else eta * float(pace[0])
 
-    def calm_down(self, state: State, noise: float) -> None:
+    def calm_down(self, state: State, noise: float, steepness: float = 0.0) -> None:
         r"""Shorten all further steps where gradient noise heats the chains by more than ``heating`` allows.
 
         ``noise`` is :math:`\hat\beta/\alpha` of the present step, the mean over weights. The injected noise has the
         variance :math:`2\alpha\eta T M^{-1}`, that of gradients adds :math:`2\hat\beta\eta M^{-1}`: the chains are at
-        :math:`T + \hat\beta/\alpha`, of which the second term is proportional to the step.
+        :math:`T + \hat\beta/\alpha`, of which the second term is proportional to the step. ``steepness`` is ηλ/M along
+        the steepest direction: from 4 − 2α on nothing is stationary, and ``STEEP`` of that is where steps stay.
         """
         sampler, chains = self.settings.sampler, state.of(self.side)
         assert sampler.heating is not None
         allowed = sampler.heating * sampler.temperature
-        chains.pace = torch.full_like(chains.adam_steps, min(1.0, allowed / max(noise, 1e-30)))
+        stable = STEEP * (4.0 - 2.0 * sampler.friction)
+        slower = min(1.0, allowed / max(noise, 1e-30), stable / max(steepness, 1e-30))
+        before = torch.ones_like(chains.adam_steps) if chains.pace is None else chains.pace
+        chains.pace = before * slower
 
     def _samples(self, iteration: int) -> bool:
         return iteration > self.settings.length.burn_in and self.settings.sampler.dynamics != "adam"

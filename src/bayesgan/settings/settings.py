@@ -133,10 +133,8 @@ class Sampler(Group):
     temperature: NotNegative = 1.0  # T of the likelihood; 0: no noise, and the prior counts as at 1
     step_ratio: Positive = 0.5  # γ = step_ratio × α × Adam's rate; 1 goes on at Adam's pace
     schedule: Schedule = "per-datum"  # of the steps after the burn-in; of Adam's too where it is cyclical or linear
-    heating: Positive | None = (
-        None  # the most that gradient noise may add to T, as a share of it: where it would add more
-    )
-    # at the hand-over, steps are shortened once and for all; None: steps are as they are
+    heating: Positive | None = None  # the most that gradient noise may add to T, as a share of it: where it would add
+    # more, or the density is too steep, steps are shortened in the first tenth of the sampling; None: as they are
     discriminator_steps: Count = 1  # updates of the discriminators for each update of the generators
     clip: Positive | None = None  # bound on every discriminator weight (Wasserstein)
 
