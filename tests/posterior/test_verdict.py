@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from bayesgan.posterior.mixing import Mixing, Spread, mixing
-from bayesgan.posterior.verdict import FEWEST, Figures, Kind, verdicts
+from bayesgan.posterior.verdict import FEWEST, Figures, Kind, not_eq_4, verdicts
+from bayesgan.settings.compose import image_settings
+from bayesgan.settings.settings import ImageSettings
 from tests.helpers.chains import autoregressive
 
 GOOD = Figures(
@@ -17,6 +19,7 @@ GOOD = Figures(
     furthest=1.3,
     norm_first=80.0,
     norm_last=82.0,
+    norm_highest=90.0,
     trend=0.1,
     radius=82.0,
     tells=0.6,
@@ -58,6 +61,7 @@ def seen(predictions: Mixing) -> Figures:
         (replace(GOOD, kinetic=1.3), "too hot", "at temperature 1.3, not 1"),
         (replace(GOOD, kinetic=11.0), "running away", "at temperature 11"),
         (replace(GOOD, norm_last=170.0), "running away", "to 170 under a prior of radius 82"),
+        (replace(GOOD, norm_highest=170.0), "running away", "reach a norm of 170"),
         (replace(GOOD, radius=None, norm_first=10.0, norm_last=21.0), "running away", "give them a prior"),
         (replace(GOOD, norm_last=7.0), "collapsed", "have shrunk from a norm of 80 to 7"),
         (replace(GOOD, tells=0.001), "collapsed", "say the same of every image"),
@@ -89,6 +93,21 @@ def test_what_is_said(of: Figures, kind: Kind, words: str) -> None:
 )
 def test_what_is_no_fault(of: Figures) -> None:
     assert said(of)[0] == "reached"
+
+
+def test_what_is_sampled_is_eq_4_or_what_is_said() -> None:
+    posterior = {"committee": 100, "consensus": 1.0, "schedule": "constant", "normalisation": "none", "burn_in": 20}
+    assert not_eq_4(ImageSettings.of(**posterior)) == []
+    assert not_eq_4(image_settings("fast", "bayesgan", "mnist")) == [
+        "a consensus",
+        "generators that move",
+        "batch statistics",
+        "changed images",
+        "steps that fall",
+        "temperature 0.01",
+        "labels that count more than once",
+        "the game's weight, 0.1",
+    ]
 
 
 def test_hot_is_more_than_the_temperature_even_where_gradient_noise_explains_it() -> None:

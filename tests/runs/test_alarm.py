@@ -84,10 +84,13 @@ def test_chains_that_will_not_get_anywhere_are_frozen() -> None:
 
 
 def test_chains_that_guess_have_collapsed() -> None:
+    """Chains that have never been better are not trained yet."""
     watch = alarm()
     watch._classes = 10
-    assert watch([record(20) | {"chain_errors": [0.9, 0.8]}]) is None
-    said = watch([record(30) | {"chain_errors": [0.9, 0.88]}])
+    guess, better = {"chain_errors": [0.9, 0.88]}, {"chain_errors": [0.9, 0.8]}
+    assert watch([record(20) | guess]) is None
+    assert watch([record(20) | guess, record(30) | better]) is None
+    said = watch([record(20) | guess, record(30) | better, record(40) | guess])
     assert said is not None
     assert "none is better than guessing" in said
 

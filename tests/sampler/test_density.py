@@ -151,7 +151,7 @@ START = zeros(3, 2)
         ({"start": zeros(3)}, "start is a tensor"),
         ({"start": torch.zeros(3, 2, dtype=torch.long)}, "start is a tensor"),
         ({"start": zeros(0, 2)}, "start is a tensor"),
-        ({"draws": 0}, "draws are at least 1"),
+        ({"draws": 0}, "draws are a whole number, at least 1"),
         ({"inflation": 1.0}, "inflation is between 0 and 1"),
         ({"dynamics": "running"}, "dynamics is one of plain, frozen"),
         ({"log_density": lambda theta: -theta.square().sum()}, r"returns one number a chain, \(3,\), not \(\)"),

@@ -44,6 +44,11 @@ def diagnose(run: RunFolder, data_dir: DataDir = None, device: Device = "cpu") -
     for side, own in found.verdicts.items():
         if own.sentence != found.verdict:
             print(f"{side.capitalize()} by themselves: {own.sentence}")
+    if found.not_eq_4:
+        print(f"What is sampled is not Eq. 4 as it stands: {', '.join(found.not_eq_4)}.")
+    last, end = posterior.samples.iterations[-1], posterior.settings.length.collected
+    if len(end) > 0 and last < end[-1]:
+        print(f"The run has not ended: the last sample is of iteration {last:,}, {end[-1]:,} is to come.")
     print(f"Verdict: {found.verdict}")
 
 

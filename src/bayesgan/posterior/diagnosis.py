@@ -12,7 +12,7 @@ from torch import Tensor
 from bayesgan.base.rng import stream
 from bayesgan.posterior.average import ModelAverage, entropy
 from bayesgan.posterior.mixing import mixing
-from bayesgan.posterior.verdict import Figures, Kind, Verdict, gravity, verdicts
+from bayesgan.posterior.verdict import Figures, Kind, Verdict, gravity, not_eq_4, verdicts
 from bayesgan.sampler.population import Population
 from bayesgan.settings.names import SIDES, Side
 from bayesgan.settings.settings import Settings
@@ -52,6 +52,7 @@ class Diagnosis:
     verdict: str  # a sentence, with what to change: that of the side which is worse
     verdicts: dict[Side, Verdict]
     temperature: float  # T
+    not_eq_4: list[str]  # what makes the density of the discriminators another than Eq. 4
     images: int  # whose predictions were followed
     generated: bool  # whether they were generated, for want of others
     sides: dict[Side, Figures]
@@ -79,7 +80,15 @@ def diagnosed(
     predictions = traces["discriminators"].predictions
     images = 0 if predictions is None else len(predictions)
     return Diagnosis(
-        gravest.kind, gravest.sentence, found, settings.sampler.temperature, images, generated, sides, traces
+        gravest.kind,
+        gravest.sentence,
+        found,
+        settings.sampler.temperature,
+        not_eq_4(settings),
+        images,
+        generated,
+        sides,
+        traces,
     )
 
 
@@ -141,6 +150,7 @@ def _followed(
         mixing={name: mixing(each) for name, each in quantities.items()},
         moved=float(np.median(distance[:, -1] / norm.mean(1))),
         furthest=float(np.median(distance.max(1) / norm.mean(1))),
+        norm_highest=float(norm.max()),
         norm_first=float(norm[:, 0].mean()),
         norm_last=float(norm[:, -1].mean()),
         trend=_trend(norm),

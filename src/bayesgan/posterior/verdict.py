@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from bayesgan.posterior.mixing import LEAST_DRAWS, Mixing
 from bayesgan.settings.names import Side
+from bayesgan.settings.settings import Settings
 
 # What a run is: the first that holds is said.
 Kind = Literal[
@@ -60,6 +61,7 @@ class Figures:
     furthest: float  # and to the one furthest away
     norm_first: float  # the mean over chains
     norm_last: float
+    norm_highest: float  # of any draw of any chain
     trend: float  # Spearman's squared correlation of norm and iteration, the median over chains
     radius: float | None  # of the prior, √Σσ²
     tells: float | None  # share of log K that networks tell of an image, the median over chains
@@ -94,6 +96,23 @@ def verdicts(temperature: float, adam: bool, sides: dict[Side, Figures]) -> dict
     return {side: min(every, key=gravity) for side, every in found.items()}
 
 
+def not_eq_4(settings: Settings) -> list[str]:
+    """What makes the density of the discriminators another than Eq. 4, or none of single images."""
+    densities, batches = settings.densities, settings.batches
+    normalisation = getattr(settings.networks, "normalisation", "none")
+    there = {
+        "a consensus": densities.consensus > 0 and settings.populations.committee is None,
+        "generators that move": settings.populations.generators > 0 and settings.populations.committee is None,
+        "batch statistics": normalisation == "batch",
+        "changed images": batches.jitter > 0 or batches.brightness > 0 or batches.cut > 0 or batches.flip,
+        "steps that fall": settings.sampler.schedule == "linear",
+        f"temperature {settings.sampler.temperature:g}": settings.sampler.temperature != 1.0,
+        "labels that count more than once": densities.weighing == "raised-labels",
+        f"the game's weight, {densities.game_weight:g}": densities.game_weight != 1.0,
+    }
+    return [name for name, holds in there.items() if holds]
+
+
 def gravity(found: Verdict) -> int:
     """The place of a verdict among all, the gravest first."""
     return get_args(Kind).index(found.kind)
@@ -109,6 +128,12 @@ def _grave(side: Side, of: Figures, temperature: float) -> Iterator[Verdict]:
             "running away",
             f"running away: the weights of the {side} have grown {norms} under {prior}; lower step_ratio"
             f"{', or give them a prior' if of.radius is None else ''}.",
+        )
+    elif of.norm_highest > FAR * max(of.norm_last, *bounds):
+        yield Verdict(
+            "running away",
+            f"running away, and back: the weights of the {side} reach a norm of {of.norm_highest:.3g}, {norms} on "
+            f"average, under {prior}; lower step_ratio, or set heating.",
         )
     if of.kinetic is not None and of.predicted is not None and of.kinetic > BOILING * of.predicted:
         yield Verdict(
@@ -177,7 +202,7 @@ def _good(side: Side, of: Figures) -> Verdict:
     seen, found = of.watched, of.mixing[of.watched]
     what = seen if seen == "predictions" else f"projections of the {side}"
     size = f"ESS {found.bulk:.0f} for {what}"
-    disagree, between = found.between.high > R_HAT, f"R-hat {found.between.median:.2f} between them"
+    disagree, between = found.between.high > R_HAT, f"R-hat {found.between.high:.2f} between them for 95 %"
     short = f"{ENOUGH} are enough; sample for longer."
     if of.chains == 1:
         if found.bulk < ENOUGH:
@@ -185,7 +210,7 @@ def _good(side: Side, of: Figures) -> Verdict:
         return Verdict("one chain", f"mixing in one chain: {size}; sample several, which may disagree.")
     if disagree and found.alone < ENOUGH:
         return Verdict("short", f"mixing, for too short a time: ESS {found.alone:.0f} of all chains, and {short}")
-    if disagree and found.bulk < found.alone / 2:
+    if disagree and found.bulk < found.alone / 2 and found.between.high > found.within.high:
         return Verdict(
             "modes",
             f"mixing within modes: ESS {found.alone:.0f} for {what}, chains disagree ({between}); each is a sample of "
@@ -194,8 +219,7 @@ def _good(side: Side, of: Figures) -> Verdict:
     if disagree:
         return Verdict(
             "short",
-            f"mixing, but chains still disagree on some {seen} (R-hat up to {found.between.high:.2f} between them for "
-            f"95 %): {size}; sample for longer.",
+            f"mixing, but chains still disagree on some {seen} ({between}): {size}; sample for longer.",
         )
     if found.bulk < ENOUGH:
         return Verdict("short", f"mixing, for too short a time: {size}, and {short}")

@@ -34,13 +34,19 @@ class Alarm:
         self._seen = metrics[-1]["iteration"]
         sampled = [each for each in metrics if "motion" in each]
         for side in sampled[-1]["motion"]:
-            sentence = self._wrong(side, sampled)
+            sentence = self._wrong(side, sampled, metrics)
             if sentence is not None:
                 self._silent = True
                 return f"Iteration {self._seen}: {sentence} 'bayesgan diagnose' says more."
         return None
 
-    def _wrong(self, side: Side, sampled: Sequence[Metrics]) -> str | None:
+    def _has_forgotten(self, metrics: Sequence[Metrics]) -> bool:
+        """Whether no chain is better than guessing any more."""
+        errors = [min(each["chain_errors"]) for each in metrics if each.get("chain_errors")]
+        bad = GUESSING * (1 - 1 / self._classes)
+        return len(errors) > 0 and errors[-1] > bad >= min(errors)
+
+    def _wrong(self, side: Side, sampled: Sequence[Metrics], metrics: Sequence[Metrics]) -> str | None:
         first, last = (np.array(each["motion"][side]["norm"]) for each in (sampled[0], sampled[-1]))
         radius = self._radius[side]
         if (last > FAR * np.maximum(first, radius)).any():
@@ -57,8 +63,7 @@ class Alarm:
             )
         if (last < SHRUNK * np.minimum(first, radius or np.inf)).any():
             return f"the {side} have collapsed to a norm of {last.min():.3g}: widen the prior or lower the temperature."
-        errors = sampled[-1].get("chain_errors") if side == "discriminators" else None
-        if errors and min(errors) > GUESSING * (1 - 1 / self._classes):
+        if side == "discriminators" and self._has_forgotten(metrics):
             return "the discriminators have collapsed, none is better than guessing: lower the temperature."
         if len(sampled) == 1 and (share := self._travel(side, sampled[0])) < FROZEN:
             return (

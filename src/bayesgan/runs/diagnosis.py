@@ -33,7 +33,9 @@ def write(found: Diagnosis, folder: Path) -> None:
 def figures(found: Diagnosis) -> dict[str, Any]:
     """Every figure by name; None where there is none."""
     sides = {side: asdict(found.verdicts[side]) | asdict(of) for side, of in found.sides.items()}
-    whole = {name: getattr(found, name) for name in ("kind", "verdict", "temperature", "images", "generated")}
+    whole = {
+        name: getattr(found, name) for name in ("kind", "verdict", "temperature", "not_eq_4", "images", "generated")
+    }
     return _known(whole | {"sides": sides})
 
 

@@ -101,8 +101,8 @@ def sample_density(
     """
     if not isinstance(start, Tensor) or start.dim() != 2 or not start.is_floating_point() or not start.numel():
         raise BayesganError("start is a tensor (chains, d) of floating-point numbers.")
-    if not (0.0 < inflation < 1.0 and draws > 0):
-        raise BayesganError("inflation is between 0 and 1, and draws are at least 1.")
+    if not (isinstance(draws, int) and draws > 0 and 0.0 < inflation < 1.0):
+        raise BayesganError("inflation is between 0 and 1, and draws are a whole number, at least 1.")
     if dynamics not in get_args(Mass):
         raise BayesganError(f"dynamics is one of {', '.join(get_args(Mass))}.")
     _check(log_density, start)
@@ -210,7 +210,8 @@ class _Walk:
                 return
         raise BayesganError(
             f"The chains have not settled after {FIRST_WINDOW * (2**WINDOWS - 1):,} iterations: give the parameters "
-            "similar scales and little correlation, or see whether the density has a finite variance."
+            "similar scales and little correlation, transform bounded ones, or see whether the density has a finite "
+            "variance."
         )
 
     def adapt(self, places: Tensor, square: Tensor, iterations: int) -> None:
