@@ -31,7 +31,7 @@ def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     done = bayesgan(capsys, "--help")
     assert done.code == 0
     names = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
-    assert len(names) == 12
+    assert len(names) == 13
     for name in (*names, "data"):
         assert f"│ {name} " in done.output
     assert bayesgan(capsys).output.split() == done.output.split()
