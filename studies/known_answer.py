@@ -43,7 +43,7 @@ LABELS, SUBSET, SEED = 50, 0, 0
 SIDE, HIDDEN, CLASSES, NOISE_DIM = 8, 50, 10, 20
 CHAINS, MEMBERS = 8, 20
 Kind = Literal["mlp", "convolutional"]
-# Network, balance, and s: as wide as the chains of HMC still agree.
+# Network, balance, and s. As printed, at 3, the chains of HMC do not agree.
 CASES: tuple[tuple[Kind, Weighing, float], ...] = (
     ("mlp", "raised-labels", 1.0),
     ("mlp", "lowered-game", 3.0),
