@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from studies.sampling import CELLS, Choice, Study
+from studies.sampling import Study
+from studies.sampling_cells import CELLS, Choice
 
 from bayesgan.base.errors import BayesganError
-from studies import sampling
+from studies import sampling, sampling_table
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -40,20 +41,20 @@ def test_what_is_left_to_somebody_else_is_what_is_least_certain() -> None:
 
 def test_an_interval_is_students_of_the_paired_difference() -> None:
     """Differences −2, −1, 0: mean −1, deviation 1, t with 2 degrees of freedom 4.3027; theirs 10 on average."""
-    ratio, low, high = sampling.interval([7.0, 9.0, 11.0], [9.0, 10.0, 11.0])
+    ratio, low, high = sampling_table.interval([7.0, 9.0, 11.0], [9.0, 10.0, 11.0])
     half = 4.302653 / 3**0.5 / 10
     assert (ratio, low, high) == pytest.approx((0.9, 0.9 - half, 0.9 + half))
-    assert sampling.verdict((0.8, 0.7, 0.9)).endswith("better")
-    assert sampling.verdict((1.2, 1.1, 1.3)).endswith("worse")
-    assert sampling.verdict((1.0, 0.9, 1.1)).endswith("not told apart")
+    assert sampling_table.verdict((0.8, 0.7, 0.9)).endswith("better")
+    assert sampling_table.verdict((1.2, 1.1, 1.3)).endswith("worse")
+    assert sampling_table.verdict((1.0, 0.9, 1.1)).endswith("not told apart")
 
 
 def test_a_posterior_is_compared_with_the_ensemble_that_is_best_on_the_same_images() -> None:
     one = Choice("printed", 1.0, 8)
     runs = {"flat ensemble": (4.0, 5.0), "MAP ensemble": (2.0, 5.0), "T = 0.1": (3.0, 3.0), "T = 1": (1.0, 2.0)}
     tested = {title: (one, [{"errors": each} for each in errors]) for title, errors in runs.items()}
-    assert sampling.best_ensemble(tested, "errors") == "MAP ensemble"
-    assert sampling.against(tested, "T = 1", "errors")[0] == pytest.approx(1.5 / 3.5)
+    assert sampling_table.best_ensemble(tested, "errors") == "MAP ensemble"
+    assert sampling_table.against(tested, "T = 1", "errors")[0] == pytest.approx(1.5 / 3.5)
 
 
 def test_the_smallest_form_has_rows_for_everybody() -> None:
