@@ -95,7 +95,7 @@ class Update:
         eta = sghmc.step_size(sampler.schedule, self.gamma, self.size, seen, progress, cycles)
         return eta if pace is None else eta * float(pace[0])
 
-    def calm_down(self, state: State, noise: float, steepness: float = 0.0) -> None:
+    def calm_down(self, state: State, noise: float, steepness: float) -> None:
         r"""Shorten all further steps where gradient noise heats the chains by more than ``heating`` allows.
 
         ``noise`` is :math:`\hat\beta/\alpha` of the present step, the mean over weights. The injected noise has the
